@@ -1,0 +1,120 @@
+#include "ops/activations.h"
+
+#include "units/real.h"
+
+namespace hysim::ops {
+
+namespace {
+
+using model::AttentionKind;
+using model::FfnKind;
+
+constexpr double kBf16 = 2.0;
+constexpr double kFp32 = 4.0;
+constexpr double kInt32 = 4.0;
+
+/// Tokens of tensors that sequence parallelism splits.
+double split_tokens(const LayerShape& s) {
+  return s.sequence_parallel ? real(s.tokens) / real(s.tp) : real(s.tokens);
+}
+
+void add(std::vector<NamedBytes>& items, std::string name, double bytes) {
+  items.push_back({std::move(name), Bytes(bytes)});
+}
+
+/// Token copies computed by one rank's experts under balanced routing: EP spreads experts, not
+/// tokens, so it does not appear.
+double routed_copies(const model::Transformer& m, const LayerShape& s) {
+  const double tokens = real(s.tokens) / real(s.tp) * real(s.etp);
+  return tokens * real(m.moe.experts_per_token);
+}
+
+}  // namespace
+
+std::vector<NamedBytes> saved_activations(const model::Transformer& m,
+                                          const model::LayerSpec& layer, const LayerShape& s) {
+  std::vector<NamedBytes> items;
+  const model::Attention& a = m.attention;
+  const double tokens = real(s.tokens);
+  const double heads = real(a.num_heads) / real(s.tp);
+  // Layer input, both norm outputs; the second norm's input is the residual sum.
+  const double norm_width = layer.attention == AttentionKind::gqa ? 4.0 : 3.0;
+  add(items, "layer_input_and_norms", kBf16 * norm_width * split_tokens(s) * real(m.hidden));
+  if (layer.attention == AttentionKind::gqa) {
+    const double kv = real(a.num_kv_heads) / real(s.tp);
+    add(items, "query_key_value", kBf16 * tokens * real(a.head_dim) * (heads + 2.0 * kv));
+    add(items, "attention_output", kBf16 * tokens * real(a.head_dim) * heads);
+    add(items, "log_sum_exp", kFp32 * tokens * heads);
+  } else {
+    const double qk = real(a.qk_nope_head_dim + a.qk_rope_head_dim);
+    const double latent = real(a.kv_lora_rank + a.qk_rope_head_dim);
+    add(items, "query_latent", kBf16 * tokens * real(a.q_lora_rank));
+    add(items, "query", kBf16 * tokens * heads * qk);
+    if (layer.attention == AttentionKind::dsa) {
+      add(items, "query_absorbed", kBf16 * tokens * heads * latent);
+      add(items, "attention_output", kBf16 * tokens * heads * real(a.kv_lora_rank));
+      add(items, "value_up", kBf16 * tokens * heads * real(a.v_head_dim));
+    } else {
+      add(items, "kv_latent", kBf16 * tokens * latent);
+      add(items, "key_value", kBf16 * tokens * heads * (qk + real(a.v_head_dim)));
+      add(items, "attention_output", kBf16 * tokens * heads * real(a.v_head_dim));
+      add(items, "log_sum_exp", kFp32 * tokens * heads);
+    }
+  }
+  if (layer.ffn == FfnKind::dense) {
+    const double up = m.gated_ffn ? 2.0 : 1.0;
+    add(items, "ffn_up_and_activation",
+        kBf16 * tokens * real(m.dense_ffn) * (up + 1.0) / real(s.tp));
+  } else {
+    const double copies = routed_copies(m, s);
+    const double width = real(m.moe.expert_ffn) / real(s.etp);
+    add(items, "moe_dispatched_tokens", kBf16 * copies * real(m.hidden));
+    add(items, "moe_fc1_output", kBf16 * copies * width * 2.0);
+    add(items, "moe_activation", kBf16 * copies * width);
+    if (m.moe.shared_ffn > 0) {
+      add(items, "shared_expert", kBf16 * tokens * real(m.moe.shared_ffn) * 3.0 / real(s.tp));
+    }
+  }
+  return items;
+}
+
+std::vector<NamedBytes> transient_activations(const model::Transformer& m,
+                                              const model::LayerSpec& layer, const LayerShape& s) {
+  std::vector<NamedBytes> items;
+  const model::Attention& a = m.attention;
+  const double keys = real(s.sequence_tokens);
+  if (layer.attention == AttentionKind::dsa) {
+    const double latent = real(a.kv_lora_rank + a.qk_rope_head_dim);
+    add(items, "gathered_latent", kBf16 * keys * latent);
+    if (layer.index == model::IndexRole::computes) {
+      add(items, "gathered_index_keys", kBf16 * keys * real(m.indexer.head_dim));
+    }
+    add(items, "dkv_fp32", kFp32 * keys * latent);
+  } else if (s.cp_gathers) {
+    const double width =
+        layer.attention == AttentionKind::gqa
+            ? 2.0 * real(a.num_kv_heads) * real(a.head_dim)
+            : real(a.num_heads) * real(a.qk_nope_head_dim + a.qk_rope_head_dim + a.v_head_dim);
+    add(items, "gathered_keys_and_values", 2.0 * kBf16 * keys * width / real(s.tp));
+  }
+  if (layer.ffn == FfnKind::moe) {
+    add(items, "moe_fc2_output", kBf16 * routed_copies(m, s) * real(m.hidden));
+  }
+  return items;
+}
+
+Bytes checkpoint_bytes(const model::Transformer& m, const LayerShape& s) {
+  return Bytes(kBf16 * split_tokens(s) * real(m.hidden));
+}
+
+Bytes index_bytes(const model::Transformer& m, const LayerShape& s) {
+  return Bytes(kInt32 * real(s.tokens) * real(m.indexer.top_k));
+}
+
+Bytes sum(const std::vector<NamedBytes>& items) {
+  Bytes total;
+  for (const NamedBytes& item : items) total += item.bytes;
+  return total;
+}
+
+}  // namespace hysim::ops
