@@ -1,0 +1,135 @@
+#include "collectives/collective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "collectives/alpha_beta.h"
+#include "collectives/nccl.h"
+
+namespace hysim::collectives {
+
+namespace {
+
+using hardware::Evidence;
+using hardware::Gpu;
+using topology::Network;
+
+/// Bus bandwidth of a ring: the NVLink figure inside a node; across nodes no more than the NICs of
+/// the members of one node, less what is lost per doubling of nodes beyond two.
+struct RingBandwidth {
+  BytesPerSecond busbw;
+  Evidence evidence;
+};
+RingBandwidth ring_bandwidth(const topology::GroupShape& group,
+                             const hardware::Known<BytesPerSecond>& inside,
+                             const Network& network) {
+  if (group.nodes <= 1) return {inside.value, inside.evidence};
+  const double doublings = std::max(0.0, std::log2(static_cast<double>(group.nodes)) - 1.0);
+  const double kept = std::max(0.1, 1.0 - network.ring_loss_per_doubling.value * doublings);
+  const BytesPerSecond nics =
+      network.nic.value * network.nic_efficiency.value * static_cast<double>(group.per_node) * kept;
+  if (group.per_node > 1 && inside.value < nics) return {inside.value, inside.evidence};
+  return {nics, network.nic_efficiency.evidence};
+}
+
+/// The fastest protocol of a ring pass, as NCCL's tuner would choose it. `measured` is the small
+/// message latency inside an 8-GPU node; it scales the modelled LL latency.
+CollectiveTime ring_time(const Collective& op, Bytes sent, int passes, Seconds measured,
+                         const hardware::Known<BytesPerSecond>& inside, const Network& network) {
+  const RingBandwidth ring = ring_bandwidth(op.group, inside, network);
+  const topology::GroupShape node_of_eight{8, 1, 8};
+  const double scale = measured / ring_latency(node_of_eight, Protocol::ll, passes);
+  CollectiveTime best;
+  bool first = true;
+  for (const Protocol protocol : kProtocols) {
+    BytesPerSecond busbw = ring.busbw * ring_bandwidth_factor(protocol);
+    Seconds latency = ring_latency(op.group, protocol, passes);
+    if (passes == 2) latency = min(latency, tree_latency(op.group, protocol));
+    if (protocol == Protocol::ll) {
+      busbw = min(busbw, low_latency_cap(op.group.nodes));
+      latency *= scale;
+    }
+    const CollectiveTime candidate{latency, sent / busbw, ring.evidence};
+    if (first || candidate.total() < best.total()) best = candidate;
+    first = false;
+  }
+  return best;
+}
+
+/// Bus bandwidth of an all-reduce: NVLink's switch reduces (NVLS) only for eight GPUs or more of a
+/// node; fewer get what a ring does, as nccl-tests of 2 and 4 GPUs show (aiconfigurator @095f58a5).
+hardware::Known<BytesPerSecond> all_reduce_busbw(const Gpu& gpu,
+                                                 const topology::GroupShape& group) {
+  const auto& ring = gpu.all_gather_busbw.value < gpu.reduce_scatter_busbw.value
+                         ? gpu.reduce_scatter_busbw
+                         : gpu.all_gather_busbw;
+  const bool whole = group.nodes > 1 || group.size >= 8;
+  return whole || gpu.all_reduce_busbw.value < ring.value ? gpu.all_reduce_busbw : ring;
+}
+
+/// Both tiers carry their part at the same time.
+CollectiveTime exchange_time(const Collective& op, const Gpu& gpu, const Network& network,
+                             const hardware::Known<double>& efficiency) {
+  const Seconds inside = op.nvlink_sent / gpu.all_to_all_busbw.value;
+  const Seconds across = op.network_sent / (network.nic.value * efficiency.value);
+  CollectiveTime result;
+  result.latency = gpu.all_to_all_latency.value;
+  if (op.group.nodes > 1) {
+    result.latency +=
+        hop_latency(true) + tree_latency({op.group.nodes, op.group.nodes, 1}, Protocol::ll);
+  }
+  result.transfer = max(inside, across);
+  result.evidence = inside < across ? efficiency.evidence : gpu.all_to_all_busbw.evidence;
+  return result;
+}
+
+}  // namespace
+
+Bytes bytes_sent(const Collective& op) {
+  if (op.group.size <= 1) return Bytes(0.0);
+  switch (op.kind) {
+    case Kind::all_reduce:
+      return ring_all_reduce(op.group.size, op.bytes).sent;
+    case Kind::all_gather:
+      return ring_all_gather(op.group.size, op.bytes).sent;
+    case Kind::reduce_scatter:
+      return ring_reduce_scatter(op.group.size, op.bytes).sent;
+    case Kind::all_to_all:
+    case Kind::dispatch:
+      return op.nvlink_sent + op.network_sent;
+    case Kind::send_recv:
+      return op.bytes;
+  }
+  return Bytes(0.0);
+}
+
+std::string_view tier(const Collective& op) { return op.group.nodes > 1 ? "network" : "nvlink"; }
+
+CollectiveTime time(const Collective& op, const Gpu& gpu, const Network& network) {
+  if (op.group.size <= 1) return {};
+  const Bytes sent = bytes_sent(op);
+  switch (op.kind) {
+    case Kind::all_reduce:
+      return ring_time(op, sent, 2, gpu.all_reduce_latency.value, all_reduce_busbw(gpu, op.group),
+                       network);
+    case Kind::all_gather:
+      return ring_time(op, sent, 1, gpu.all_gather_latency.value, gpu.all_gather_busbw, network);
+    case Kind::reduce_scatter:
+      return ring_time(op, sent, 1, gpu.reduce_scatter_latency.value, gpu.reduce_scatter_busbw,
+                       network);
+    case Kind::all_to_all:
+      return exchange_time(op, gpu, network, network.all_to_all_efficiency);
+    case Kind::dispatch:
+      return exchange_time(op, gpu, network, network.dispatch_efficiency);
+    case Kind::send_recv: {
+      const bool across = op.group.nodes > 1;
+      const BytesPerSecond bandwidth =
+          across ? network.nic.value * network.nic_efficiency.value : gpu.all_to_all_busbw.value;
+      return {hop_latency(across), sent / bandwidth,
+              across ? network.nic_efficiency.evidence : gpu.all_to_all_busbw.evidence};
+    }
+  }
+  return {};
+}
+
+}  // namespace hysim::collectives

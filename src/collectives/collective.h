@@ -1,0 +1,45 @@
+// Time of a collective operation on a cluster: algorithm and protocol chosen as NCCL does, bus
+// bandwidth from what was measured inside a node and from the NICs across nodes.
+// Wrong under contention with other traffic (the simulated predictor's business) and for
+// messages so small that host overhead dominates.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "hardware/gpu.h"
+#include "hysim/units.h"
+#include "topology/cluster.h"
+#include "topology/groups.h"
+
+namespace hysim::collectives {
+
+enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, dispatch, send_recv };
+
+/// One operation over one group. `bytes` is the nccl-tests size (alpha_beta.h); for all_to_all and
+/// dispatch what a rank sends is split by tier instead, since routing decides it.
+struct Collective {
+  Kind kind = Kind::all_gather;
+  topology::GroupShape group;
+  Bytes bytes;         // ring collectives and send_recv
+  Bytes nvlink_sent;   // all_to_all, dispatch: to ranks of the same node
+  Bytes network_sent;  // all_to_all, dispatch: to ranks of other nodes, by one rank
+};
+
+struct CollectiveTime {
+  Seconds latency;
+  Seconds transfer;
+  Seconds total() const { return latency + transfer; }
+  hardware::Evidence evidence = hardware::Evidence::assumed;
+};
+
+/// Bytes one rank sends; zero for a group of one.
+Bytes bytes_sent(const Collective& op);
+/// "network" when the group spans nodes, else "nvlink".
+std::string_view tier(const Collective& op);
+
+/// Time on `gpu`s joined by `network`; zero for a group of one.
+CollectiveTime time(const Collective& op, const hardware::Gpu& gpu,
+                    const topology::Network& network);
+
+}  // namespace hysim::collectives

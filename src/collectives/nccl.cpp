@@ -1,0 +1,84 @@
+#include "collectives/nccl.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace hysim::collectives {
+
+namespace {
+
+constexpr double kMicro = 1e-6;
+
+/// Indexed by Protocol; microseconds.
+struct Latencies {
+  double base;
+  double nvlink_hop;
+  double network_hop;
+};
+constexpr std::array<Latencies, 3> kRing = {{{6.6, 0.6, 2.7}, {14.0, 1.9, 4.0}, {8.4, 3.4, 14.0}}};
+constexpr std::array<Latencies, 3> kTree = {{{6.8, 0.6, 5.0}, {14.0, 1.25, 8.5}, {8.4, 4.0, 14.0}}};
+// On several nodes a hop inside a node costs at least the network's host overhead.
+constexpr double kNetworkOverhead = 1.0;
+// A ring all-reduce with the Simple protocol over several nodes pays a plateau.
+constexpr double kSimplePlateau = 1.4;
+
+std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
+
+}  // namespace
+
+const char* to_string(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::ll:
+      return "LL";
+    case Protocol::ll128:
+      return "LL128";
+    case Protocol::simple:
+      return "Simple";
+  }
+  return "";
+}
+
+Seconds ring_latency(const topology::GroupShape& group, Protocol protocol, int passes) {
+  if (group.size <= 1) return Seconds(0.0);
+  const Latencies& l = kRing[index(protocol)];
+  const double steps = static_cast<double>(passes) * static_cast<double>(group.size - 1);
+  const double across = static_cast<double>(passes) * static_cast<double>(group.nodes - 1);
+  const double inside_hop =
+      group.nodes > 1 ? std::max(l.nvlink_hop, kNetworkOverhead) : l.nvlink_hop;
+  double latency = l.base + across * l.network_hop + (steps - across) * inside_hop;
+  if (protocol == Protocol::simple && passes == 2 && group.nodes > 1) latency *= kSimplePlateau;
+  return Seconds(latency * kMicro);
+}
+
+Seconds tree_latency(const topology::GroupShape& group, Protocol protocol) {
+  if (group.size <= 1) return Seconds(0.0);
+  const Latencies& l = kTree[index(protocol)];
+  const double inside = static_cast<double>(group.per_node - 1) * l.nvlink_hop;
+  const double across = std::log2(static_cast<double>(group.nodes)) * l.network_hop;
+  return Seconds((l.base + 2.0 * (inside + across)) * kMicro);
+}
+
+double ring_bandwidth_factor(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::ll:
+      return 0.5;
+    case Protocol::ll128:
+      return 0.92;
+    case Protocol::simple:
+      return 1.0;
+  }
+  return 1.0;
+}
+
+BytesPerSecond low_latency_cap(std::int64_t nodes) {
+  if (nodes <= 1) return BytesPerSecond(141e9);
+  return nodes <= 2 ? BytesPerSecond(45e9) : BytesPerSecond(35e9);
+}
+
+Seconds hop_latency(bool crosses_network) {
+  const Latencies& l = kRing[index(Protocol::simple)];
+  return Seconds((l.base + (crosses_network ? l.network_hop : l.nvlink_hop)) * kMicro);
+}
+
+}  // namespace hysim::collectives

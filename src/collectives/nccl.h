@@ -1,0 +1,33 @@
+// NCCL's own latency model: base and per-hop latencies of its protocols, from which a protocol is
+// chosen as its tuner does. Latencies steer the choice; they are not guaranteed times.
+// Source: NVIDIA/nccl src/graph/tuning.cc at 5067397c (2.30.7), Hopper column.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hysim/units.h"
+#include "topology/groups.h"
+
+namespace hysim::collectives {
+
+enum class Protocol { ll, ll128, simple };
+inline constexpr std::array<Protocol, 3> kProtocols = {Protocol::ll, Protocol::ll128,
+                                                       Protocol::simple};
+const char* to_string(Protocol protocol);
+
+/// Latency of a ring over `group`: `passes` is 1 for all-gather and reduce-scatter, 2 for
+/// all-reduce. Of passes x (size-1) steps, passes x (nodes-1) cross the network.
+Seconds ring_latency(const topology::GroupShape& group, Protocol protocol, int passes);
+
+/// Latency of the double binary tree all-reduce.
+Seconds tree_latency(const topology::GroupShape& group, Protocol protocol);
+
+/// Share of the ring's bus bandwidth that the protocol reaches, and its cap.
+double ring_bandwidth_factor(Protocol protocol);
+BytesPerSecond low_latency_cap(std::int64_t nodes);
+
+/// Latency of a point-to-point message: one hop of the Simple protocol.
+Seconds hop_latency(bool crosses_network);
+
+}  // namespace hysim::collectives
