@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <utility>
+
+#include "graph/layer.h"
+#include "graph/program.h"
+#include "units/real.h"
+
+namespace hysim::graph {
+
+namespace {
+
+ParameterShare share_of(const std::vector<model::Tensor>& tensors,
+                        const topology::GroupSizes& sizes) {
+  ParameterShare share;
+  for (const model::Tensor& tensor : tensors) {
+    const double count = real(tensor.count);
+    if (tensor.routed_expert) {
+      share.expert += count / real(sizes.ep * sizes.etp);
+    } else {
+      share.dense += tensor.split_by_tp ? count / real(sizes.tp) : count;
+    }
+  }
+  return share;
+}
+
+/// Kinds of layers met so far: each is built once.
+class LayerKinds {
+ public:
+  LayerKinds(Program& program, const LayerContext& context)
+      : program_(program), context_(context) {}
+
+  std::int32_t get(const model::LayerSpec& spec, bool recompute, bool lends_indices) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i] == Key{spec, recompute, lends_indices}) return static_cast<std::int32_t>(i);
+    }
+    keys_.push_back({spec, recompute, lends_indices});
+    program_.layers.push_back(build_layer(program_, context_, spec, recompute, lends_indices));
+    program_.layer_parameters.push_back(share_of(model::layer_tensors(context_.plan->model, spec),
+                                                 context_.plan->parallelism.sizes));
+    return static_cast<std::int32_t>(keys_.size()) - 1;
+  }
+
+ private:
+  struct Key {
+    model::LayerSpec spec;
+    bool recompute;
+    bool lends_indices;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  Program& program_;
+  const LayerContext& context_;
+  std::vector<Key> keys_;
+};
+
+bool recomputes(const Training& training, std::int64_t index_in_chunk) {
+  if (training.recompute != Recompute::full) return false;
+  return training.recompute_method == RecomputeMethod::uniform ||
+         index_in_chunk < training.recompute_num_layers;
+}
+
+void build_chunks(Program& program, const LayerContext& context) {
+  const Plan& plan = *context.plan;
+  LayerKinds kinds(program, context);
+  std::size_t next = 0;
+  const auto& layers = plan.model.layers;
+  for (std::int64_t c = 0; c < plan.chunks(); ++c) {
+    Chunk chunk;
+    chunk.stage = c % program.pp;
+    chunk.embedding = c == 0;
+    chunk.head = c + 1 == plan.chunks();
+    for (std::int64_t i = 0; i < plan.parallelism.layers_per_chunk[static_cast<std::size_t>(c)];
+         ++i, ++next) {
+      const bool lends = next + 1 < layers.size() &&
+                         layers[next].index == model::IndexRole::computes &&
+                         layers[next + 1].index == model::IndexRole::shared;
+      chunk.layers.push_back(kinds.get(layers[next], recomputes(plan.training, i), lends));
+    }
+    program.chunks.push_back(std::move(chunk));
+  }
+  const std::int64_t mtp_stage =
+      plan.training.mtp_stage < 0 ? program.pp - 1 : plan.training.mtp_stage;
+  program.chunks[static_cast<std::size_t>((program.vpp - 1) * program.pp + mtp_stage)].mtp =
+      plan.training.mtp_num_layers;
+}
+
+}  // namespace
+
+std::int32_t Program::leaf(const std::string& path) {
+  const auto found = std::find(leaves.begin(), leaves.end(), path);
+  if (found != leaves.end()) return static_cast<std::int32_t>(found - leaves.begin());
+  leaves.push_back(path);
+  return static_cast<std::int32_t>(leaves.size()) - 1;
+}
+
+Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
+  const LayerContext context = make_context(plan, gpus_per_node);
+  const topology::GroupSizes& sizes = plan.parallelism.sizes;
+  Program program;
+  program.pp = sizes.pp;
+  program.vpp = plan.parallelism.vpp;
+  program.micro_batches = plan.micro_batches();
+  program.zero = plan.parallelism.zero;
+  program.overlap = plan.overlap;
+  program.gradient_bytes = plan.training.gradient == GradientType::fp32 ? 4.0 : 2.0;
+  program.sequences_per_rank_step =
+      real(program.micro_batches) * real(plan.workload.micro_batch_size);
+
+  build_chunks(program, context);
+  program.embedding = build_embedding(program, context);
+  program.embedding_parameters = share_of(model::embedding_tensors(plan.model), sizes);
+  program.head = build_head(program, context);
+  program.head_parameters = share_of(model::head_tensors(plan.model), sizes);
+  if (plan.model.tied_embedding && sizes.pp > 1) {
+    // The last stage holds its own copy of the tied embedding matrix.
+    program.head_parameters.dense +=
+        real(plan.model.vocab) * real(plan.model.hidden) / real(sizes.tp);
+  }
+  if (plan.training.mtp_num_layers > 0) {
+    program.mtp = build_mtp(program, context, plan.training.recompute == Recompute::full);
+    program.mtp_parameters =
+        share_of(model::layer_tensors(plan.model, model::mtp_layer(plan.model)), sizes);
+    program.mtp_parameters += share_of(model::mtp_extra_tensors(plan.model), sizes);
+  }
+
+  const topology::Groups groups = topology::groups_of_rank_zero(sizes, plan.parallelism.rank_order);
+  program.dense_group = topology::shape_of(groups.dp_cp, gpus_per_node);
+  program.expert_group = topology::shape_of(groups.edp, gpus_per_node);
+  const std::int64_t world = sizes.world();
+  program.world = {world, (world + gpus_per_node - 1) / gpus_per_node,
+                   std::min(world, gpus_per_node)};
+  if (sizes.pp > 1) {
+    program.pipeline_send.kind = collectives::Kind::send_recv;
+    program.pipeline_send.group = topology::shape_of({0, groups.pp_stride}, gpus_per_node);
+    program.pipeline_send.bytes = ops::checkpoint_bytes(plan.model, context.shape);
+  }
+  return program;
+}
+
+ParameterShare stage_parameters(const Program& program, std::int64_t stage) {
+  ParameterShare share;
+  for (const Chunk& chunk : program.chunks) {
+    if (chunk.stage != stage) continue;
+    for (const std::int32_t layer : chunk.layers) {
+      share += program.layer_parameters[static_cast<std::size_t>(layer)];
+    }
+    if (chunk.embedding) share += program.embedding_parameters;
+    if (chunk.head) share += program.head_parameters;
+    for (std::int64_t i = 0; i < chunk.mtp; ++i) share += program.mtp_parameters;
+  }
+  return share;
+}
+
+}  // namespace hysim::graph

@@ -1,0 +1,388 @@
+#include "graph/layer.h"
+
+#include <array>
+#include <utility>
+
+#include "graph/layer_builder.h"
+#include "ops/linear.h"
+#include "ops/selection.h"
+#include "units/real.h"
+
+namespace hysim::graph {
+
+namespace {
+
+using collectives::Collective;
+using model::AttentionKind;
+using model::FfnKind;
+using model::IndexRole;
+using ops::Pass;
+using ops::Precision;
+using ops::Selection;
+using topology::GroupShape;
+
+Collective ring(collectives::Kind kind, const GroupShape& group, double bytes) {
+  Collective op;
+  op.kind = kind;
+  op.group = group;
+  op.bytes = Bytes(bytes);
+  return op;
+}
+/// Which parts of selection run in each pass of a layer.
+struct SelectionPasses {
+  LayerBuilder::Selecting first;
+  LayerBuilder::Selecting again;  // in recomputation
+};
+SelectionPasses selection_passes(const Plan& plan, Recompute how) {
+  const bool loss = plan.training.indexer_loss != IndexerLoss::off;
+  SelectionPasses passes;
+  if (how == Recompute::none ||
+      (how == Recompute::selective && !plan.training.recompute_modules.core_attn)) {
+    passes.first.loss = loss;
+    return passes;
+  }
+  // The first pass of a recomputed region runs without gradients: it only selects.
+  // Replay gives it the indices, but the dense loss still needs every score.
+  passes.again.topk = !plan.kernels.selection_replay;
+  passes.again.score = passes.again.topk || plan.training.indexer_loss == IndexerLoss::dense;
+  passes.again.loss = loss;
+  // Selective recomputation starts at the attention core; projections were kept.
+  passes.again.projections = how == Recompute::full;
+  return passes;
+}
+
+/// Bytes of the saved tensors that selective recomputation makes again.
+Bytes bytes_again(const Plan& plan, const LayerContext& c,
+                  const std::vector<ops::NamedBytes>& saved) {
+  const RecomputeModules& modules = plan.training.recompute_modules;
+  Bytes again;
+  for (const ops::NamedBytes& item : saved) {
+    const std::string& name = item.name;
+    const bool experts = name.starts_with("moe_") || name == "shared_expert";
+    const bool heads = name == "query" || name == "query_absorbed" || name == "key_value";
+    if ((modules.core_attn && name == "log_sum_exp") || (modules.mla_up_proj && heads) ||
+        (modules.mlp && name == "ffn_up_and_activation") || (modules.moe && experts) ||
+        (modules.moe_act && !modules.moe && name == "moe_activation")) {
+      again += item.bytes;
+    }
+  }
+  if (modules.layernorm) {
+    // Outputs of the two norms of the layer.
+    again += Bytes(2.0 * kBf16Bytes * real(c.split_tokens()) * real(plan.model.hidden));
+  }
+  return again;
+}
+
+void add_head_forward(Program& program, TaskList& list, const LayerContext& c,
+                      std::string_view phase) {
+  const model::Transformer& m = c.plan->model;
+  ListBuilder b(program, list, phase);
+  b.compute("elementwise/norm", ops::norm(c.split_tokens() * m.hidden, Pass::forward));
+  if (c.shape.sequence_parallel) enter_sequence_parallel(b, c);
+  const std::int64_t vocab = (m.vocab + c.shape.tp - 1) / c.shape.tp;
+  b.compute("vocabulary/logits", ops::gemm(c.tokens(), vocab, m.hidden, Precision::bf16));
+  b.compute("vocabulary/loss", ops::cross_entropy(c.tokens(), vocab, Pass::forward));
+}
+
+void add_head_backward(Program& program, TaskList& list, const LayerContext& c) {
+  const model::Transformer& m = c.plan->model;
+  ListBuilder b(program, list, "backward");
+  const std::int64_t vocab = (m.vocab + c.shape.tp - 1) / c.shape.tp;
+  b.compute("vocabulary/loss", ops::cross_entropy(c.tokens(), vocab, Pass::backward));
+  b.compute("vocabulary/logits",
+            ops::gemm_input_gradient(c.tokens(), vocab, m.hidden, Precision::bf16));
+  b.compute("vocabulary/logits",
+            ops::gemm_weight_gradient(c.tokens(), vocab, m.hidden, Precision::bf16));
+  leave_sequence_parallel(b, c);
+  b.compute("elementwise/norm", ops::norm(c.split_tokens() * m.hidden, Pass::backward));
+}
+
+/// Appends `tail`, whose dependencies count from its own start; it begins when `list` is done.
+void append(TaskList& list, const TaskList& tail) {
+  const auto offset = static_cast<std::int32_t>(list.size());
+  // Streams run in order, so the last task of each ends after all before it.
+  std::array<std::int32_t, kStreams> last;
+  last.fill(-1);
+  for (std::int32_t i = 0; i < offset; ++i) {
+    last[static_cast<std::size_t>(list[static_cast<std::size_t>(i)].stream)] = i;
+  }
+  for (Task task : tail) {
+    for (std::int32_t& before : task.after) before += offset;
+    if (task.after.empty()) {
+      for (const std::int32_t end : last) {
+        if (end >= 0) task.after.push_back(end);
+      }
+    }
+    list.push_back(std::move(task));
+  }
+}
+
+}  // namespace
+
+Collective gather(const GroupShape& group, double bytes) {
+  return ring(collectives::Kind::all_gather, group, bytes);
+}
+Collective scatter(const GroupShape& group, double bytes) {
+  return ring(collectives::Kind::reduce_scatter, group, bytes);
+}
+Collective all_reduce(const GroupShape& group, double bytes) {
+  return ring(collectives::Kind::all_reduce, group, bytes);
+}
+
+void enter_sequence_parallel(ListBuilder& b, const LayerContext& c) {
+  const Collective op = gather(c.tp, kBf16Bytes * real(c.tokens()) * real(c.plan->model.hidden));
+  if (c.plan->overlap.tp) {
+    b.communicate_beside_next_matrix(Stream::tp, "communication/tp", op);
+  } else {
+    b.communicate(Stream::tp, "communication/tp", op);
+  }
+}
+
+void leave_sequence_parallel(ListBuilder& b, const LayerContext& c) {
+  const double bytes = kBf16Bytes * real(c.tokens()) * real(c.plan->model.hidden);
+  const Collective op = c.shape.sequence_parallel ? scatter(c.tp, bytes) : all_reduce(c.tp, bytes);
+  if (c.plan->overlap.tp) {
+    b.communicate_beside_last_matrix(Stream::tp, "communication/tp", op);
+  } else {
+    b.communicate(Stream::tp, "communication/tp", op);
+  }
+}
+
+void LayerBuilder::modules_again(const Selecting& what) {
+  const RecomputeModules& modules = t_.recompute_modules;
+  const bool moe = spec_.ffn == FfnKind::moe;
+  if (modules.mlp && !moe) {
+    enter_tp();
+    dense_ffn_forward(m_.dense_ffn);
+    leave_tp();
+  }
+  if (modules.moe && moe) {
+    moe_forward();
+  } else if (modules.moe_act && moe) {
+    expert_activation(Pass::forward);
+  }
+  if (modules.layernorm) {
+    b_.compute("elementwise/norm", ops::norm(2 * hidden_elements(), Pass::forward));
+  }
+  if (modules.mla_up_proj && spec_.attention != AttentionKind::gqa) mla_up_forward();
+  if (modules.core_attn) core_forward(what);
+}
+
+void LayerBuilder::linear_forward(std::string_view part, std::int64_t m, std::int64_t n,
+                                  std::int64_t k, Precision precision) {
+  if (precision == Precision::fp8) b_.compute("elementwise/quantize", ops::quantize(m * k));
+  b_.compute(part, ops::gemm(m, n, k, precision));
+}
+
+void LayerBuilder::linear_backward(std::string_view part, std::int64_t m, std::int64_t n,
+                                   std::int64_t k, Precision precision, bool input_gradient) {
+  if (precision == Precision::fp8) b_.compute("elementwise/quantize", ops::quantize(m * n));
+  if (input_gradient) b_.compute(part, ops::gemm_input_gradient(m, n, k, precision));
+  b_.compute(part, ops::gemm_weight_gradient(m, n, k, precision));
+}
+
+std::int64_t LayerContext::top_k() const {
+  return std::min(plan->model.indexer.top_k, plan->workload.seq_len);
+}
+
+ops::SelectionShape LayerContext::selection() const {
+  ops::SelectionShape s;
+  s.segments = segments;
+  s.sequence_keys = plan->workload.seq_len;
+  s.heads = round_up(plan->model.indexer.num_heads, plan->kernels.score_head_multiple);
+  s.head_dim = plan->model.indexer.head_dim;
+  s.top_k = top_k();
+  s.precision = plan->kernels.selection_precision;
+  s.key_crop = plan->kernels.key_crop;
+  return s;
+}
+
+LayerContext make_context(const Plan& plan, std::int64_t gpus_per_node) {
+  const Parallelism& p = plan.parallelism;
+  const std::int64_t seq_len = plan.workload.seq_len;
+  const std::int64_t top_k = plan.model.indexer.top_k > 0 ? plan.model.indexer.top_k : seq_len;
+  const std::int64_t rank = ops::slowest_cp_rank(seq_len, p.sizes.cp, p.cp_split, top_k);
+  LayerContext context;
+  context.plan = &plan;
+  for (std::int64_t i = 0; i < plan.workload.micro_batch_size; ++i) {
+    for (const ops::Segment& s : ops::cp_segments(seq_len, p.sizes.cp, rank, p.cp_split)) {
+      context.segments.push_back(s);
+    }
+  }
+  context.shape.tokens = ops::query_count(context.segments);
+  context.shape.sequence_tokens = seq_len * plan.workload.micro_batch_size;
+  context.shape.tp = p.sizes.tp;
+  context.shape.etp = p.sizes.etp;
+  context.shape.sequence_parallel = p.sequence_parallel && p.sizes.tp > 1;
+  context.shape.cp_gathers = p.sizes.cp > 1;
+  const topology::Groups groups = topology::groups_of_rank_zero(p.sizes, p.rank_order);
+  context.tp = topology::shape_of(groups.tp, gpus_per_node);
+  context.cp = topology::shape_of(groups.cp, gpus_per_node);
+  context.ep = topology::shape_of(groups.ep, gpus_per_node);
+  context.etp = topology::shape_of(groups.etp, gpus_per_node);
+  return context;
+}
+
+Collective expert_exchange(const LayerContext& c, double bytes_per_value) {
+  const model::Transformer& m = c.plan->model;
+  Collective op;
+  op.group = c.ep;
+  const double tokens = real(c.tokens() / c.shape.tp);
+  const double token_bytes = real(m.hidden) * bytes_per_value;
+  const double ranks = real(c.ep.size);
+  if (c.plan->kernels.dispatcher == Dispatcher::alltoall) {
+    op.kind = collectives::Kind::all_to_all;
+    const double bytes = tokens * real(m.moe.experts_per_token) * token_bytes;
+    op.nvlink_sent = Bytes(bytes * real(c.ep.per_node - 1) / ranks);
+    op.network_sent = Bytes(bytes * real(c.ep.size - c.ep.per_node) / ranks);
+    return op;
+  }
+  // One copy of a token to every node that needs it over the network, then one to every rank.
+  const ops::Routing routing{m.moe.num_experts, m.moe.experts_per_token, m.moe.groups,
+                             m.moe.groups_picked};
+  op.kind = collectives::Kind::dispatch;
+  op.network_sent = Bytes(tokens * ops::expected_remote(routing, c.ep.nodes) * token_bytes);
+  op.nvlink_sent = Bytes(tokens * ops::expected_remote(routing, c.ep.size) * token_bytes);
+  return op;
+}
+
+LayerProgram build_layer(Program& program, const LayerContext& context,
+                         const model::LayerSpec& spec, bool recompute, bool lends_indices) {
+  const Plan& plan = *context.plan;
+  const bool selective = plan.training.recompute == Recompute::selective;
+  const Recompute how =
+      recompute ? Recompute::full : (selective ? Recompute::selective : Recompute::none);
+  const SelectionPasses passes = selection_passes(plan, how);
+
+  LayerProgram layer;
+  layer.spec = spec;
+  layer.recompute = recompute;
+  {
+    LayerBuilder forward(program, layer.forward, context, spec, "forward");
+    forward.attention_forward(passes.first);
+    forward.ffn_forward();
+  }
+  TaskList again;
+  if (how != Recompute::none) {
+    LayerBuilder builder(program, again, context, spec, "recompute");
+    if (how == Recompute::full) {
+      builder.attention_forward(passes.again);
+      builder.ffn_forward();
+    } else {
+      builder.modules_again(passes.again);
+    }
+  }
+  TaskList backward;
+  LayerBuilder builder(program, backward, context, spec, "backward");
+  builder.ffn_backward();
+  builder.attention_backward();
+  layer.backward = std::move(again);
+  append(layer.backward, backward);
+
+  const std::vector<ops::NamedBytes> saved =
+      ops::saved_activations(plan.model, spec, context.shape);
+  const std::vector<ops::NamedBytes> alive =
+      ops::transient_activations(plan.model, spec, context.shape);
+  const Bytes transient = ops::sum(alive);
+  for (const ops::NamedBytes& item : alive) {
+    if (item.name.starts_with("gathered_")) layer.gathered += item.bytes;
+  }
+  if (recompute) {
+    layer.saved = ops::checkpoint_bytes(plan.model, context.shape);
+    layer.working_set = ops::sum(saved) + transient;
+  } else {
+    const Bytes made_again = selective ? bytes_again(plan, context, saved) : Bytes(0.0);
+    layer.saved = ops::sum(saved) - made_again;
+    layer.working_set = transient + made_again;
+  }
+  if (spec.index == IndexRole::computes) {
+    // Without recomputation attention's backward needs the indices; replay keeps them too.
+    const bool once =
+        how == Recompute::none || (selective && !plan.training.recompute_modules.core_attn);
+    if (once || plan.kernels.selection_replay || lends_indices) {
+      layer.indices = ops::index_bytes(plan.model, context.shape) *
+                      (real(context.top_k()) / real(plan.model.indexer.top_k));
+    }
+    const ops::SelectionShape shape = context.selection();
+    if (plan.kernels.selection == Selection::table) {
+      const std::int64_t rows =
+          ops::rows_per_chunk(shape, plan.kernels.score_chunk_bytes, plan.kernels.score_chunk_rows);
+      layer.score_workspace = ops::table_workspace(shape, plan.kernels.topk, rows);
+    } else if (plan.kernels.selection == Selection::naive) {
+      layer.score_workspace = ops::naive_workspace(shape);
+    }
+    if (plan.training.indexer_loss == IndexerLoss::dense) {
+      // Teacher and index distributions over all keys, fp32 (Megatron materialises both).
+      layer.score_workspace +=
+          Bytes(2.0 * kFp32Bytes * real(context.tokens()) * real(shape.sequence_keys));
+    }
+  }
+  return layer;
+}
+
+LayerProgram build_embedding(Program& program, const LayerContext& c) {
+  const model::Transformer& m = c.plan->model;
+  LayerProgram layer;
+  const Collective exchange =
+      c.shape.sequence_parallel ? scatter(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden))
+                                : all_reduce(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden));
+  ListBuilder forward(program, layer.forward, "forward");
+  forward.compute("vocabulary/embedding", ops::embedding(c.tokens(), m.hidden, Pass::forward));
+  forward.communicate(Stream::tp, "communication/tp", exchange);
+  ListBuilder backward(program, layer.backward, "backward");
+  if (c.shape.sequence_parallel) {
+    backward.communicate(Stream::tp, "communication/tp",
+                         gather(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden)));
+  }
+  backward.compute("vocabulary/embedding", ops::embedding(c.tokens(), m.hidden, Pass::backward));
+  return layer;
+}
+
+LayerProgram build_head(Program& program, const LayerContext& c) {
+  LayerProgram layer;
+  add_head_forward(program, layer.forward, c, "forward");
+  add_head_backward(program, layer.backward, c);
+  const model::Transformer& m = c.plan->model;
+  const std::int64_t vocab = (m.vocab + c.shape.tp - 1) / c.shape.tp;
+  const std::int64_t chunk = c.plan->training.loss_chunk_tokens;
+  const std::int64_t rows = chunk > 0 ? std::min(chunk, c.tokens()) : c.tokens();
+  layer.saved = Bytes(kFp32Bytes * real(rows) * real(vocab));        // fp32 logits
+  layer.working_set = Bytes(kFp32Bytes * real(rows) * real(vocab));  // their gradient
+  return layer;
+}
+
+LayerProgram build_mtp(Program& program, const LayerContext& c, bool recompute) {
+  const model::Transformer& m = c.plan->model;
+  const model::LayerSpec spec = model::mtp_layer(m);
+  LayerProgram inner = build_layer(program, c, spec, recompute, false);
+  LayerProgram layer = inner;
+  layer.forward.clear();
+  layer.backward.clear();
+  const std::int64_t width = m.hidden / c.shape.tp;
+  const auto join = [&](TaskList& list, std::string_view phase) {
+    LayerBuilder b(program, list, c, spec, phase);
+    b.list().compute("elementwise/norm", ops::norm(2 * c.split_tokens() * m.hidden, Pass::forward));
+    b.linear_forward("linear/mtp", c.tokens(), width, 2 * m.hidden, c.plan->training.precision);
+  };
+  join(layer.forward, "forward");
+  append(layer.forward, inner.forward);
+  TaskList head_forward;
+  add_head_forward(program, head_forward, c, "forward");
+  append(layer.forward, head_forward);
+
+  add_head_backward(program, layer.backward, c);
+  if (recompute) {
+    TaskList again;
+    join(again, "recompute");
+    append(layer.backward, again);
+  }
+  append(layer.backward, inner.backward);
+  TaskList join_backward;
+  LayerBuilder b(program, join_backward, c, spec, "backward");
+  b.linear_backward("linear/mtp", c.tokens(), width, 2 * m.hidden, c.plan->training.precision);
+  b.list().compute("elementwise/norm", ops::norm(2 * c.split_tokens() * m.hidden, Pass::backward));
+  append(layer.backward, join_backward);
+  return layer;
+}
+
+}  // namespace hysim::graph

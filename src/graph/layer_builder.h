@@ -1,0 +1,191 @@
+// Builds the tasks of one layer into a list: a thin shell over ListBuilder that knows the shapes.
+// attention_tasks.cpp holds attention and selection, ffn_tasks.cpp feed-forward and experts.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "graph/layer.h"
+#include "graph/list_builder.h"
+#include "ops/attention.h"
+#include "ops/elementwise.h"
+#include "units/real.h"
+
+namespace hysim::graph {
+
+inline constexpr double kBf16Bytes = 2.0;
+inline constexpr double kFp32Bytes = 4.0;
+// fp8 values carry one fp32 scale per 128 (DeepSeek-V3 recipe).
+inline constexpr double kFp8BytesWithScales = 1.0 + 4.0 / 128.0;
+
+inline std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Ring collectives over a group by their nccl-tests size.
+collectives::Collective gather(const topology::GroupShape& group, double bytes);
+collectives::Collective scatter(const topology::GroupShape& group, double bytes);
+collectives::Collective all_reduce(const topology::GroupShape& group, double bytes);
+
+/// Boundaries of tensor parallelism: the hidden state is gathered before a column-parallel product
+/// and scattered after a row-parallel one (without sequence parallelism: one all-reduce).
+void enter_sequence_parallel(ListBuilder& list, const LayerContext& context);
+void leave_sequence_parallel(ListBuilder& list, const LayerContext& context);
+
+class LayerBuilder {
+ public:
+  LayerBuilder(Program& program, TaskList& list, const LayerContext& context,
+               const model::LayerSpec& spec, std::string_view phase)
+      : c_(context),
+        m_(context.plan->model),
+        k_(context.plan->kernels),
+        t_(context.plan->training),
+        spec_(spec),
+        b_(program, list, phase) {}
+
+  struct Selecting {
+    bool score = true;  // score all keys
+    bool topk = true;   // and select among them
+    bool loss = false;  // train the indexer in this pass
+    bool projections = true;
+  };
+
+  void attention_forward(const Selecting& what);
+  void ffn_forward();
+  void ffn_backward();
+  void attention_backward();
+
+  /// The modules of selective recomputation, run again before the layer's backward.
+  void modules_again(const Selecting& what);
+
+  ListBuilder& list() { return b_; }
+
+  void linear_forward(std::string_view part, std::int64_t m, std::int64_t n, std::int64_t k,
+                      ops::Precision precision);
+  void linear_backward(std::string_view part, std::int64_t m, std::int64_t n, std::int64_t k,
+                       ops::Precision precision, bool input_gradient = true);
+
+ private:
+  static constexpr std::string_view kAttention = "linear/attention";
+  static constexpr std::string_view kIndexer = "linear/indexer";
+  static constexpr std::string_view kDenseForward = "attention/dense_forward";
+
+  std::int64_t hidden_elements() const { return c_.split_tokens() * m_.hidden; }
+  std::int64_t tokens() const { return c_.tokens(); }
+  std::int64_t heads() const { return m_.attention.num_heads / c_.shape.tp; }
+  std::int64_t latent() const { return m_.attention.kv_lora_rank + m_.attention.qk_rope_head_dim; }
+  std::int64_t qk_dim() const {
+    return m_.attention.qk_nope_head_dim + m_.attention.qk_rope_head_dim;
+  }
+  double keys() const { return real(c_.shape.sequence_tokens); }
+
+  void enter_tp() {
+    if (c_.shape.sequence_parallel) enter_sequence_parallel(b_, c_);
+  }
+  void leave_tp() { leave_sequence_parallel(b_, c_); }
+  /// Backward gathers the column-parallel input again for the weight gradient.
+  void regather() { enter_tp(); }
+  void gather_keys(double bytes) {
+    b_.communicate(Stream::cp, "communication/cp", gather(c_.cp, bytes));
+  }
+  void scatter_key_gradients(double bytes) {
+    b_.communicate(Stream::cp, "communication/cp", scatter(c_.cp, bytes));
+  }
+
+  // --- grouped-query attention ---
+  std::int64_t kv_heads() const {
+    return std::max<std::int64_t>(1, m_.attention.num_kv_heads / c_.shape.tp);
+  }
+  std::int64_t dense_pairs() const;
+  ops::DenseAttention gqa() const {
+    const std::int64_t dim = m_.attention.head_dim;
+    return {dense_pairs(), tokens(), c_.shape.sequence_tokens, heads(), kv_heads(), dim, dim};
+  }
+  std::int64_t qkv_width() const { return m_.attention.head_dim * (heads() + 2 * kv_heads()); }
+  double kv_bytes() const {
+    return kBf16Bytes * keys() * real(2 * kv_heads()) * real(m_.attention.head_dim);
+  }
+  void core_forward(const Selecting& what);
+  void gqa_projection_forward();
+  void gqa_backward();
+  void rotary(ops::Pass pass);
+
+  // --- multi-head latent attention ---
+  bool absorbed() const { return spec_.attention == model::AttentionKind::dsa; }
+  ops::DenseAttention mla() const {
+    return {dense_pairs(), tokens(), c_.shape.sequence_tokens, heads(),
+            heads(),       qk_dim(), m_.attention.v_head_dim};
+  }
+  double mla_kv_bytes() const {
+    return kBf16Bytes * keys() * real(heads()) * real(qk_dim() + m_.attention.v_head_dim);
+  }
+  void mla_projections_forward();
+  /// From the latents to heads.
+  void mla_up_forward();
+  void mla_projections_backward();
+  void batched_backward(std::int64_t n, std::int64_t k);
+  void mla_core_backward();
+  std::int64_t output_width() const {
+    return heads() * (spec_.attention == model::AttentionKind::gqa ? m_.attention.head_dim
+                                                                   : m_.attention.v_head_dim);
+  }
+  void output_projection_forward();
+  void output_projection_backward();
+
+  // --- learned sparse attention ---
+  double latent_bytes() const { return kBf16Bytes * keys() * real(latent()); }
+  double index_key_bytes() const { return kBf16Bytes * keys() * real(m_.indexer.head_dim); }
+  std::int64_t selected() const { return ops::selected_pairs(c_.segments, m_.indexer.top_k); }
+  ops::SparseAttention sparse() const {
+    return {selected(),
+            tokens(),
+            c_.shape.sequence_tokens,
+            heads(),
+            m_.attention.kv_lora_rank,
+            m_.attention.qk_rope_head_dim};
+  }
+  std::int64_t index_query_input() const {
+    return m_.attention.q_lora_rank > 0 ? m_.attention.q_lora_rank : m_.hidden;
+  }
+
+  void dsa_core_forward(const Selecting& what);
+  void index_projections_forward();
+  void select(bool topk);
+  void train_indexer();
+  void dsa_core_backward();
+
+  // --- feed-forward ---
+  void dense_ffn_forward(std::int64_t width, std::string_view part = "linear/ffn");
+  void dense_ffn_backward(std::int64_t width, std::string_view part = "linear/ffn");
+
+  // --- mixture of experts ---
+  std::int64_t dispatch_tokens() const { return tokens() / c_.shape.tp; }
+  std::int64_t copies() const { return dispatch_tokens() * m_.moe.experts_per_token; }
+  std::int64_t expert_rows() const { return copies() * c_.shape.etp; }
+  std::int64_t local_experts() const { return m_.moe.num_experts / c_.ep.size; }
+  std::int64_t expert_width() const { return m_.moe.expert_ffn / c_.shape.etp; }
+
+  void exchange(double bytes_per_value) {
+    b_.communicate(Stream::ep, "communication/ep", expert_exchange(c_, bytes_per_value));
+  }
+  double dispatch_bytes() const {
+    return t_.precision == ops::Precision::fp8 ? kFp8BytesWithScales : kBf16Bytes;
+  }
+  double expert_tp_bytes() const { return kBf16Bytes * real(expert_rows()) * real(m_.hidden); }
+
+  void moe_forward();
+  void moe_backward();
+  void expert_activation(ops::Pass pass);
+  void grouped_forward(std::int64_t n, std::int64_t k);
+  void grouped_backward(std::int64_t n, std::int64_t k);
+  void shared_expert(ops::Pass pass);
+
+  const LayerContext& c_;
+  const model::Transformer& m_;
+  const Kernels& k_;
+  const Training& t_;
+  const model::LayerSpec& spec_;
+  ListBuilder b_;
+};
+
+}  // namespace hysim::graph

@@ -1,0 +1,41 @@
+// Memory of one GPU of a stage at its fullest moment, tensor by tensor.
+// Moments: a layer in backward (its working set and selection workspace), and the loss (logits and
+// their gradient, last stage). Of communication, gathered keys are tensors here; what NCCL holds is
+// added with the software stack's share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+#include "hysim/units.h"
+
+namespace hysim::graph {
+
+struct MemoryItem {
+  std::string name;
+  Bytes bytes;
+};
+
+struct StageBytes {
+  std::vector<MemoryItem> items;  // of the fullest moment; only those above zero
+  Bytes allocated;                // their sum
+};
+
+/// Bytes of weights (bf16), gradients and Adam state (12 B: fp32 master and two moments) of one
+/// rank under ZeRO `zero` (0 or 1): ZeRO-1 divides Adam state by the replicas.
+struct ModelState {
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;
+};
+ModelState model_state(const ParameterShare& share, double gradient_bytes, int zero,
+                       std::int64_t dense_group, std::int64_t expert_group);
+
+StageBytes stage_memory(const Program& program, const Training& training, std::int64_t stage);
+
+/// Communicators one rank of the plan takes part in.
+std::int64_t communicators(const Plan& plan);
+
+}  // namespace hysim::graph

@@ -1,0 +1,154 @@
+#include "graph/plan.h"
+
+#include <numeric>
+
+namespace hysim::graph {
+
+namespace {
+
+constexpr std::int64_t kMaxChunks = 2048;
+// Micro-batches x chunks: what a schedule that never repeats costs to run.
+constexpr std::int64_t kMaxScheduled = std::int64_t{1} << 24;
+
+class Checker {
+ public:
+  /// `value` must be a multiple of `divisor`.
+  void multiple(std::string setting, std::string_view what, std::int64_t value, std::string_view of,
+                std::int64_t divisor) {
+    if (divisor > 0 && value % divisor == 0) return;
+    fault(std::move(setting), std::string(what) + " (" + std::to_string(value) +
+                                  ") must be divisible by " + std::string(of) + " (" +
+                                  std::to_string(divisor) + ")");
+  }
+  void fault(std::string setting, std::string message) {
+    faults_.push_back({std::move(setting), std::move(message)});
+  }
+  std::vector<PlanFault> take() { return std::move(faults_); }
+
+ private:
+  std::vector<PlanFault> faults_;
+};
+
+bool uses_moe(const model::Transformer& m) {
+  for (const model::LayerSpec& layer : m.layers) {
+    if (layer.ffn == model::FfnKind::moe) return true;
+  }
+  return false;
+}
+
+void check_heads(const Plan& plan, Checker& checker) {
+  const std::int64_t tp = plan.parallelism.sizes.tp;
+  const model::Transformer& m = plan.model;
+  checker.multiple("parallelism.tp", "num_attention_heads", m.attention.num_heads, "tp", tp);
+  if (!m.layers.empty() && m.layers.front().attention == model::AttentionKind::gqa &&
+      tp <= m.attention.num_kv_heads) {
+    checker.multiple("parallelism.tp", "num_key_value_heads", m.attention.num_kv_heads, "tp", tp);
+  }
+  if (m.dense_ffn > 0) {
+    checker.multiple("parallelism.tp", "intermediate_size", m.dense_ffn, "tp", tp);
+  }
+}
+
+void check_experts(const Plan& plan, Checker& checker) {
+  const topology::GroupSizes& s = plan.parallelism.sizes;
+  if (!uses_moe(plan.model)) {
+    if (s.ep > 1 || s.etp > 1) {
+      checker.fault("parallelism.ep", "the model has no experts, so ep and etp must be 1");
+    }
+    return;
+  }
+  checker.multiple("parallelism.ep", "number of experts", plan.model.moe.num_experts, "ep", s.ep);
+  checker.multiple("parallelism.ep", "tp x cp x dp", s.tp * s.cp * s.dp, "ep x etp", s.ep * s.etp);
+  checker.multiple("parallelism.etp", "moe_intermediate_size", plan.model.moe.expert_ffn, "etp",
+                   s.etp);
+}
+
+/// A chunk may not begin with a layer that reuses the indices of an earlier one.
+void check_index_sharing(const Plan& plan, Checker& checker) {
+  std::int64_t layer = 0;
+  for (const std::int64_t count : plan.parallelism.layers_per_chunk) {
+    if (count > 0 && layer < static_cast<std::int64_t>(plan.model.layers.size()) &&
+        plan.model.layers[static_cast<std::size_t>(layer)].index == model::IndexRole::shared) {
+      checker.fault("parallelism.pipeline_layout",
+                    "layer " + std::to_string(layer) +
+                        " reuses the top-k indices of an earlier layer and cannot begin a "
+                        "pipeline chunk; move the boundary to a layer that computes its own");
+    }
+    layer += count;
+  }
+}
+
+}  // namespace
+
+std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
+  Checker checker;
+  const Parallelism& p = plan.parallelism;
+  const topology::GroupSizes& s = p.sizes;
+  const std::int64_t fixed = s.tp * s.cp * s.pp;
+  if (gpus % fixed != 0) {
+    checker.fault("parallelism", "tp x cp x pp = " + std::to_string(fixed) +
+                                     " does not divide the cluster's " + std::to_string(gpus) +
+                                     " GPUs");
+    return checker.take();
+  }
+  if (plan.chunks() > kMaxChunks) {
+    checker.fault("parallelism.vpp", "pp x vpp must be at most " + std::to_string(kMaxChunks));
+  }
+  const Workload& w = plan.workload;
+  checker.multiple("workload.global_batch_size", "global_batch_size", w.global_batch_size,
+                   "dp x micro_batch_size", s.dp * w.micro_batch_size);
+  if (plan.chunks() <= kMaxChunks && plan.micro_batches() > kMaxScheduled / plan.chunks()) {
+    checker.fault("workload.global_batch_size",
+                  "makes " + std::to_string(plan.micro_batches()) +
+                      " micro-batches a pipeline; at most " +
+                      std::to_string(kMaxScheduled / plan.chunks()) + " are scheduled");
+  }
+  const std::int64_t cuts = s.cp > 1 && p.cp_split == ops::CpSplit::zigzag ? 2 * s.cp : s.cp;
+  checker.multiple("workload.seq_len", "seq_len", w.seq_len,
+                   cuts == s.cp ? "cp" : "2 x cp (zigzag halves)", cuts);
+  if (p.sequence_parallel && w.seq_len % cuts == 0) {
+    checker.multiple("workload.seq_len", "tokens of one cp rank", w.seq_len / s.cp, "tp", s.tp);
+  }
+  check_heads(plan, checker);
+  check_experts(plan, checker);
+  const std::int64_t layers = static_cast<std::int64_t>(plan.model.layers.size());
+  const auto& layout = p.layers_per_chunk;
+  if (static_cast<std::int64_t>(layout.size()) != plan.chunks()) {
+    checker.fault("parallelism.pipeline_layout",
+                  "must have pp x vpp = " + std::to_string(plan.chunks()) + " entries, found " +
+                      std::to_string(layout.size()));
+  } else if (std::accumulate(layout.begin(), layout.end(), std::int64_t{0}) != layers) {
+    checker.fault(
+        "parallelism.pipeline_layout",
+        "must sum to the model's " + std::to_string(layers) + " layers, found " +
+            std::to_string(std::accumulate(layout.begin(), layout.end(), std::int64_t{0})));
+  } else {
+    check_index_sharing(plan, checker);
+  }
+  if (p.vpp > 1 && s.pp == 1) {
+    checker.fault("parallelism.vpp", "needs pp > 1");
+  } else if (p.vpp > 1 && w.global_batch_size % (s.dp * w.micro_batch_size) == 0) {
+    checker.multiple("parallelism.vpp", "number of micro-batches of the interleaved schedule",
+                     plan.micro_batches(), "pp", s.pp);
+  }
+  if (plan.training.mtp_num_layers > plan.model.mtp_layers) {
+    checker.fault("training.mtp_num_layers",
+                  "the model has " + std::to_string(plan.model.mtp_layers) + " MTP layers, not " +
+                      std::to_string(plan.training.mtp_num_layers));
+  }
+  if (plan.training.mtp_stage >= s.pp) {
+    checker.fault("training.mtp_stage", "must be below pp = " + std::to_string(s.pp));
+  }
+  return checker.take();
+}
+
+std::vector<std::int64_t> even_layout(std::int64_t layers, std::int64_t chunks) {
+  std::vector<std::int64_t> layout(static_cast<std::size_t>(chunks), layers / chunks);
+  // The first chunk also has the embedding and the last the head: the extra layers go inside.
+  const std::int64_t extra = layers % chunks;
+  const std::int64_t begin = chunks > extra ? (chunks - extra) / 2 : 0;
+  for (std::int64_t i = 0; i < extra; ++i) ++layout[static_cast<std::size_t>(begin + i)];
+  return layout;
+}
+
+}  // namespace hysim::graph

@@ -1,0 +1,119 @@
+// The settings of a training job, typed and checked: what a scenario says, without hardware.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hysim/units.h"
+#include "model/transformer.h"
+#include "ops/attention.h"
+#include "ops/model_flops.h"
+#include "ops/segments.h"
+#include "ops/selection.h"
+#include "topology/groups.h"
+
+namespace hysim::graph {
+
+using ops::IndexerLoss;
+
+enum class Recompute { none, selective, full };
+/// Megatron's --recompute-method: uniform checkpoints every num_layers layers, block recomputes
+/// the first num_layers layers of each chunk and keeps the rest.
+enum class RecomputeMethod { uniform, block };
+/// Modules that selective recomputation runs again, by Megatron's --recompute-modules names.
+struct RecomputeModules {
+  bool core_attn = true;     // the attention core, selection included
+  bool mla_up_proj = false;  // projections from the latents to heads
+  bool layernorm = false;
+  bool moe_act = false;  // activation between the experts' matrices
+  bool mlp = false;      // dense feed-forward
+  bool moe = false;      // the whole expert layer, dispatch included
+};
+enum class GradientType { fp32, bf16 };
+enum class IndexerTp { replicated, sharded };
+/// How tokens reach experts: NCCL all-to-all of every copy, or DeepEP-style (one copy a node).
+enum class Dispatcher { alltoall, deepep };
+
+struct Workload {
+  std::int64_t seq_len = 0;
+  std::int64_t micro_batch_size = 1;
+  std::int64_t global_batch_size = 1;  // sequences
+};
+
+struct Parallelism {
+  topology::GroupSizes sizes;  // dp derived from the cluster
+  std::int64_t vpp = 1;
+  std::vector<std::int64_t> layers_per_chunk;  // pp * vpp entries, in model order
+  ops::CpSplit cp_split = ops::CpSplit::zigzag;
+  bool sequence_parallel = true;
+  int zero = 1;
+  std::array<topology::Axis, topology::kAxes> rank_order{};
+};
+
+struct Training {
+  ops::Precision precision = ops::Precision::bf16;  // of linear layers and experts
+  Recompute recompute = Recompute::full;
+  RecomputeMethod recompute_method = RecomputeMethod::uniform;
+  std::int64_t recompute_num_layers = 1;
+  RecomputeModules recompute_modules;
+  IndexerLoss indexer_loss = IndexerLoss::off;
+  std::int64_t mtp_num_layers = 0;
+  std::int64_t mtp_stage = -1;  // pipeline stage that holds the MTP layers; -1: the last
+  GradientType gradient = GradientType::fp32;
+  std::int64_t loss_chunk_tokens = 0;  // 0: logits of all tokens at once
+};
+
+struct Kernels {
+  ops::Selection selection = ops::Selection::table;
+  ops::TopkKind topk = ops::TopkKind::torch;
+  Bytes score_chunk_bytes{1024.0 * 1024.0 * 1024.0};
+  std::int64_t score_chunk_rows = 0;  // 0: by bytes
+  bool score_clean = false;           // a pass writes -inf over what no query may see
+  ops::KeyCrop key_crop = ops::KeyCrop::none;
+  ops::Precision selection_precision = ops::Precision::bf16;
+  std::int64_t score_head_multiple = 1;  // scoring pads index heads to a multiple of this
+  std::int64_t loss_head_multiple = 1;   // the KL gradient kernels do
+  ops::SparseBackend sparse_attention = ops::SparseBackend::cudnn;
+  IndexerTp indexer_tp = IndexerTp::replicated;
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  bool selection_replay = false;
+};
+
+/// Which communication a software stack hides behind computation.
+struct Overlap {
+  bool tp = false;           // TP collectives run beside the matrix product they feed or follow
+  bool cp = false;           // the latent key gather of sparse attention runs beside selection
+  bool grad_reduce = true;   // gradients reduced layer by layer behind the last backward
+  bool param_gather = true;  // updated weights gathered behind the first forward
+};
+
+struct Plan {
+  model::Transformer model;
+  Workload workload;
+  Parallelism parallelism;
+  Training training;
+  Kernels kernels;
+  Overlap overlap;
+
+  std::int64_t micro_batches() const {
+    return workload.global_batch_size / (parallelism.sizes.dp * workload.micro_batch_size);
+  }
+  std::int64_t chunks() const { return parallelism.sizes.pp * parallelism.vpp; }
+};
+
+/// A rule the plan breaks: the setting and why.
+struct PlanFault {
+  std::string setting;  // dotted path of the scenario: "parallelism.cp"
+  std::string message;
+};
+/// Everything illegal about a plan on `gpus` GPUs; empty when it can run.
+std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus);
+
+/// Layers spread over chunks as evenly as can be, longer chunks in the middle as Megatron users
+/// do: first and last give way first. Sums to the number of layers.
+std::vector<std::int64_t> even_layout(std::int64_t layers, std::int64_t chunks);
+
+}  // namespace hysim::graph

@@ -1,0 +1,95 @@
+// What the GPUs of one pipeline do in a training step: lists of tasks on streams for every kind of
+// layer, how layers are laid on pipeline chunks, and what crosses ranks between steps. A Program
+// says what has to be done and in which order; it knows no hardware number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "collectives/collective.h"
+#include "graph/plan.h"
+#include "ops/work.h"
+
+namespace hysim::graph {
+
+/// Streams of one GPU. Tasks of a stream run in list order, one at a time.
+enum class Stream { compute, tp, cp, ep };
+inline constexpr int kStreams = 4;
+
+struct Task {
+  std::int32_t leaf = 0;  // index into Program::leaves
+  Stream stream = Stream::compute;
+  std::variant<ops::Work, collectives::Collective> work;
+  std::vector<std::int32_t> after;  // tasks of the same list that must end first
+};
+using TaskList = std::vector<Task>;
+
+/// One kind of layer under one recomputation rule.
+struct LayerProgram {
+  model::LayerSpec spec;
+  bool recompute = false;  // backward runs the forward again
+  TaskList forward;
+  TaskList backward;      // recomputation first
+  Bytes saved;            // kept from forward to backward of one micro-batch
+  Bytes indices;          // part of saved-for-backward: top-k indices
+  Bytes working_set;      // alive while the layer is worked on
+  Bytes gathered;         // part of working_set: keys of other ranks
+  Bytes score_workspace;  // of the selection
+};
+
+/// Parameters one rank of a stage or layer holds.
+struct ParameterShare {
+  double dense = 0.0;   // TP-split tensors / TP + replicated ones
+  double expert = 0.0;  // routed experts / (EP x ETP)
+  ParameterShare& operator+=(const ParameterShare& other) {
+    dense += other.dense;
+    expert += other.expert;
+    return *this;
+  }
+};
+
+/// Consecutive layers of one virtual pipeline stage.
+struct Chunk {
+  std::int64_t stage = 0;
+  std::vector<std::int32_t> layers;  // indices into Program::layers, in model order
+  bool embedding = false;
+  bool head = false;
+  std::int64_t mtp = 0;  // MTP layers placed here
+};
+
+struct Program {
+  std::string kind = "training_step";
+  std::vector<std::string> leaves;  // breakdown paths
+  std::vector<LayerProgram> layers;
+  std::vector<ParameterShare> layer_parameters;  // per entry of layers
+  LayerProgram mtp;                              // empty lists without MTP
+  ParameterShare mtp_parameters;
+  LayerProgram embedding;
+  ParameterShare embedding_parameters;
+  LayerProgram head;  // final norm, logits, loss
+  ParameterShare head_parameters;
+  std::vector<Chunk> chunks;  // in model order: chunk v * pp + stage
+  std::int64_t pp = 1;
+  std::int64_t vpp = 1;
+  std::int64_t micro_batches = 1;
+  collectives::Collective pipeline_send;  // one boundary, one direction, one micro-batch
+  topology::GroupShape dense_group;       // dp x cp
+  topology::GroupShape expert_group;      // edp
+  topology::GroupShape world;
+  double gradient_bytes = 4.0;  // per parameter
+  int zero = 1;
+  Overlap overlap;
+  double sequences_per_rank_step = 0.0;  // micro-batches x micro_batch_size
+
+  std::int32_t leaf(const std::string& path);
+};
+
+/// Builds the program of a checked plan; `gpus_per_node` places groups on nodes.
+Program build_training_step(const Plan& plan, std::int64_t gpus_per_node);
+
+/// Parameters of a stage on one rank: its chunks' layers, embedding, head and MTP.
+ParameterShare stage_parameters(const Program& program, std::int64_t stage);
+
+}  // namespace hysim::graph

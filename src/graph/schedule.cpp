@@ -1,0 +1,281 @@
+#include "graph/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace hysim::graph {
+
+namespace {
+
+using Index = std::size_t;
+
+/// State repeats when every time moved by the same amount, to rounding.
+constexpr double kSameShift = 1e-14;
+
+/// Watches the states of a recursion, a row at a time, for one that is an earlier one shifted.
+/// Critical cycles may span several rows, so it looks back as many.
+class Repetition {
+ public:
+  explicit Repetition(Index lags) : states_(lags) {}
+
+  /// Where to write the next state.
+  std::vector<double>& next() {
+    std::vector<double>& state = states_[rows_ % states_.size()];
+    state.clear();
+    return state;
+  }
+  struct Found {
+    Index lag = 0;  // rows; 0: no earlier state fits
+    double shift = 0.0;
+  };
+  /// Compares the state just written.
+  Found compare() {
+    const std::vector<double>& now = states_[rows_ % states_.size()];
+    ++rows_;
+    for (Index lag = 1; lag < std::min(rows_, states_.size()); ++lag) {
+      const double shift = uniform_shift(states_[(rows_ - 1 - lag) % states_.size()], now);
+      if (shift > 0.0) return {lag, shift};
+    }
+    return {};
+  }
+
+ private:
+  static double uniform_shift(const std::vector<double>& before, const std::vector<double>& now) {
+    if (before.size() != now.size() || now.empty()) return 0.0;
+    const double shift = now.front() - before.front();
+    for (Index i = 1; i < now.size(); ++i) {
+      if (std::abs(now[i] - before[i] - shift) > kSameShift * now[i]) return 0.0;
+    }
+    return shift;
+  }
+
+  std::vector<std::vector<double>> states_;
+  Index rows_ = 0;
+};
+
+/// 1F1B as a recursion over micro-batches: stage s runs p-1-s warm-up forwards, then pairs
+/// F(s, k + p-1-s), B(s, k). Row k of the state is what the next row depends on.
+class OneForwardOneBackward {
+ public:
+  explicit OneForwardOneBackward(const PipelineTimes& t)
+      : t_(t),
+        p_(static_cast<Index>(t.pp)),
+        m_(static_cast<Index>(t.micro_batches)),
+        free_(p_, 0.0),
+        forward_end_(p_),
+        backward_end_(p_, 0.0) {}
+
+  PipelineResult run() {
+    for (Index s = 0; s < p_; ++s) {
+      const Index warm_up = std::min(m_, p_ - 1 - s);
+      for (Index j = 0; j < warm_up; ++j) forward(s, j);
+    }
+    Repetition repetition(p_ + 1);
+    bool collapsed = false;
+    for (Index k = 0; k < m_; ++k) {
+      for (Index s = 0; s < p_; ++s) {
+        if (k + p_ - 1 - s < m_) forward(s, k + p_ - 1 - s);
+      }
+      for (Index s = p_; s-- > 0;) backward(s);
+      // All stages are in steady state while k + p < m: a later row repeats this one shifted.
+      if (collapsed || k + 2 * p_ >= m_) continue;
+      state(k, repetition.next());
+      if (const Repetition::Found found = repetition.compare(); found.lag > 0) {
+        const Index periods = (m_ - 1 - k - p_) / found.lag;
+        advance(static_cast<double>(periods) * found.shift);
+        m_ -= periods * found.lag;
+        collapsed = true;
+      }
+    }
+    PipelineResult result;
+    result.stage_end = free_;
+    result.makespan = *std::max_element(free_.begin(), free_.end());
+    return result;
+  }
+
+ private:
+  void forward(Index s, Index micro_batch) {
+    const double arrived = s == 0 ? 0.0 : output(s - 1, micro_batch) + t_.send;
+    free_[s] = std::max(free_[s], arrived) + t_.forward[s];
+    forward_end_[s].push_back(free_[s]);
+  }
+  void backward(Index s) {
+    // The last stage's own forward precedes its backward on the same stage.
+    const double arrived = s + 1 == p_ ? 0.0 : backward_end_[s + 1] + t_.send;
+    free_[s] = std::max(free_[s], arrived) + t_.backward[s];
+    backward_end_[s] = free_[s];
+  }
+  double output(Index s, Index micro_batch) const { return forward_end_[s][micro_batch]; }
+
+  /// Times the rows after row k depend on: when stages are free, and outputs not yet consumed
+  /// (stage s is one micro-batch ahead of stage s + 1).
+  void state(Index k, std::vector<double>& times) const {
+    times = free_;
+    for (Index s = 0; s + 1 < p_; ++s) times.push_back(output(s, k + p_ - 1 - s));
+  }
+  /// Jumps over rows in which every time grows by `shift`: what is pending moves with it.
+  void advance(double shift) {
+    for (double& time : free_) time += shift;
+    for (double& time : backward_end_) time += shift;
+    for (std::vector<double>& ends : forward_end_) ends.back() += shift;
+  }
+
+  const PipelineTimes& t_;
+  Index p_;
+  Index m_;
+  std::vector<double> free_;
+  std::vector<std::vector<double>> forward_end_;  // [stage][micro-batch]
+  std::vector<double> backward_end_;              // of the latest micro-batch
+};
+
+/// Interleaved 1F1B by running every stage's op list as far as its inputs allow, in rows of p
+/// micro-batches: row 0 ends where every stage has warmed up, each further one after p x v more
+/// forwards and backwards. Ops of a row need only outputs of the same or earlier rows.
+class Interleaved {
+ public:
+  explicit Interleaved(const PipelineTimes& t)
+      : t_(t),
+        p_(static_cast<Index>(t.pp)),
+        v_(static_cast<Index>(t.vpp)),
+        m_(static_cast<Index>(t.micro_batches)),
+        free_(p_, 0.0),
+        next_(p_, 0),
+        forward_end_(p_ * v_),
+        backward_end_(p_ * v_) {}
+
+  PipelineResult run() {
+    Repetition repetition(p_ * v_ + 1);
+    bool collapsed = false;
+    for (Index row = 0; run_row(row); ++row) {
+      // No stage has run out of forwards.
+      const Index needed = row * p_ + (warm_up(0) + v_ - 1) / v_;
+      if (collapsed || needed > m_) continue;
+      state(row, repetition.next());
+      if (const Repetition::Found found = repetition.compare(); found.lag > 0) {
+        const Index periods = (m_ - needed) / (found.lag * p_);
+        advance(static_cast<double>(periods) * found.shift);
+        m_ -= periods * found.lag * p_;
+        collapsed = true;
+      }
+    }
+    PipelineResult result;
+    result.stage_end = free_;
+    result.makespan = *std::max_element(free_.begin(), free_.end());
+    return result;
+  }
+
+ private:
+  Index warm_up(Index s) const { return 2 * (p_ - s - 1) + (v_ - 1) * p_; }
+  Index chunk_of(Index virtual_id) const { return virtual_id % (p_ * v_) / p_; }
+  Index micro_batch_of(Index virtual_id) const {
+    return virtual_id / (p_ * v_) * p_ + virtual_id % p_;
+  }
+
+  /// False when no op was left to run.
+  bool run_row(Index row) {
+    bool any = false;
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (Index s = 0; s < p_; ++s) {
+        const Index end = std::min(warm_up(s) + 2 * p_ * v_ * row, 2 * m_ * v_);
+        while (next_[s] < end && step(s, next_[s])) {
+          ++next_[s];
+          progress = any = true;
+        }
+      }
+    }
+    return any;
+  }
+
+  /// Runs op number `op` of stage s; false when its input has not arrived.
+  bool step(Index s, Index op) {
+    const Index warm = std::min(warm_up(s), m_ * v_);
+    bool is_forward = op < warm;
+    Index virtual_id = op;
+    if (!is_forward) {
+      const Index i = op - warm;
+      const Index pairs = m_ * v_ - warm;
+      is_forward = i < 2 * pairs && i % 2 == 0;
+      virtual_id = is_forward ? warm + i / 2 : (i < 2 * pairs ? i / 2 : i - pairs);
+    }
+    const Index micro_batch = micro_batch_of(virtual_id);
+    const Index round = chunk_of(virtual_id);
+    const Index chunk = is_forward ? round : v_ - 1 - round;
+    double arrived = 0.0;
+    if (is_forward ? !forward_input(chunk, s, micro_batch, arrived)
+                   : !backward_input(chunk, s, micro_batch, arrived)) {
+      return false;
+    }
+    const std::vector<double>& duration = is_forward ? t_.forward : t_.backward;
+    free_[s] = std::max(free_[s], arrived) + duration[chunk * p_ + s];
+    (is_forward ? forward_end_ : backward_end_)[chunk * p_ + s].push_back(free_[s]);
+    return true;
+  }
+
+  bool forward_input(Index chunk, Index s, Index micro_batch, double& arrived) const {
+    if (chunk == 0 && s == 0) return true;
+    const Index from = s > 0 ? chunk * p_ + s - 1 : (chunk - 1) * p_ + p_ - 1;
+    return read(forward_end_[from], micro_batch, t_.send, arrived);
+  }
+  bool backward_input(Index chunk, Index s, Index micro_batch, double& arrived) const {
+    if (chunk + 1 == v_ && s + 1 == p_) {
+      return read(forward_end_[chunk * p_ + s], micro_batch, 0.0, arrived);
+    }
+    const Index from = s + 1 < p_ ? chunk * p_ + s + 1 : (chunk + 1) * p_;
+    return read(backward_end_[from], micro_batch, t_.send, arrived);
+  }
+  static bool read(const std::vector<double>& ends, Index micro_batch, double send,
+                   double& arrived) {
+    if (micro_batch >= ends.size()) return false;
+    arrived = ends[micro_batch] + send;
+    return true;
+  }
+
+  /// Times that later rows depend on: when stages are free, and the forward outputs that the next
+  /// stage (after the last: the first, p forwards later) has not consumed. No gradient waits.
+  void state(Index row, std::vector<double>& times) const {
+    times = free_;
+    const Index done = p_ * v_ * row;
+    for (Index s = 0; s < p_; ++s) {
+      const bool wraps = s + 1 == p_;
+      const Index consumed = wraps ? warm_up(0) - std::min(warm_up(0), p_) : warm_up(s + 1);
+      for (Index id = done + consumed; id < done + warm_up(s); ++id) {
+        times.push_back(forward_end_[chunk_of(id) * p_ + s][micro_batch_of(id)]);
+      }
+    }
+  }
+  /// Jumps over rows in which every time grows by `shift`: what is pending moves with it.
+  void advance(double shift) {
+    for (double& time : free_) time += shift;
+    for (std::vector<double>& ends : forward_end_) {
+      for (Index i = ends.size() - std::min(ends.size(), p_); i < ends.size(); ++i) {
+        ends[i] += shift;
+      }
+    }
+  }
+
+  const PipelineTimes& t_;
+  Index p_;
+  Index v_;
+  Index m_;
+  std::vector<double> free_;
+  std::vector<Index> next_;                       // op of each stage
+  std::vector<std::vector<double>> forward_end_;  // [chunk x p + stage][micro-batch]
+  std::vector<std::vector<double>> backward_end_;
+};
+
+}  // namespace
+
+PipelineResult run_pipeline(const PipelineTimes& times) {
+  return times.vpp == 1 ? OneForwardOneBackward(times).run() : Interleaved(times).run();
+}
+
+std::int64_t peak_in_flight(std::int64_t pp, std::int64_t vpp, std::int64_t micro_batches,
+                            std::int64_t stage) {
+  if (vpp == 1) return std::min(micro_batches, pp - stage);
+  return std::min(micro_batches * vpp, 2 * (pp - stage - 1) + (vpp - 1) * pp + 1);
+}
+
+}  // namespace hysim::graph

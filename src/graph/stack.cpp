@@ -1,0 +1,144 @@
+#include "graph/stack.h"
+
+#include "config/named.h"
+#include "config/words.h"
+
+namespace hysim::graph {
+
+namespace {
+
+constexpr std::string_view kFolder = "hw_profiles/stacks";
+
+struct Field {
+  std::string_view key;
+  std::string_view si_unit;
+  config::Sourced StackProfile::*member;
+};
+constexpr Field kFields[] = {
+    {"launch_gap", "s", &StackProfile::launch_gap},
+    {"context_bytes", "B", &StackProfile::context_bytes},
+    {"nccl_bytes", "B", &StackProfile::nccl_bytes},
+    {"fragmentation", "1", &StackProfile::fragmentation},
+};
+
+StackLimit::Condition read_condition(const std::string& path, const config::Node& node,
+                                     const std::string& pointer, config::Faults& faults) {
+  StackLimit::Condition condition;
+  condition.path = path;
+  if (!node.is_object()) {
+    condition.equals = node;
+    condition.has_equals = true;
+    return condition;
+  }
+  config::Reader reader(node, pointer, faults);
+  if (reader.has("at_least")) {
+    condition.has_at_least = true;
+    condition.at_least = reader.number("at_least", 0.0, 0.0, 1e18);
+  } else {
+    reader.fault("", "must be a value to equal or {\"at_least\": number}");
+  }
+  reader.finish();
+  return condition;
+}
+
+StackLimit read_limit(const config::Node& node, const std::string& pointer,
+                      config::Faults& faults) {
+  StackLimit limit;
+  config::Reader reader(node, pointer, faults);
+  limit.id = reader.required_string("id");
+  limit.message = reader.required_string("message");
+  limit.source = reader.required_string("source");
+  if (const config::Node* when = reader.required("when"); when != nullptr) {
+    if (when->is_object()) {
+      for (const auto& [path, value] : when->as_object()) {
+        const std::string place = config::child_pointer(pointer + "/when", path);
+        limit.when.push_back(read_condition(path, value, place, faults));
+      }
+    } else {
+      reader.fault("when", "must be an object of scenario paths");
+    }
+  }
+  reader.finish();
+  return limit;
+}
+
+bool met(const StackLimit& limit, const config::Node& scenario) {
+  for (const StackLimit::Condition& c : limit.when) {
+    const config::Node* const value = config::find_path(scenario, c.path);
+    if (value == nullptr) return false;
+    if (c.has_equals && !(*value == c.equals)) return false;
+    if (c.has_at_least && !(value->is_number() && value->as_number() >= c.at_least)) return false;
+  }
+  return !limit.when.empty();
+}
+
+}  // namespace
+
+Stack resolve(const StackProfile& profile, const config::Sampler& sampler, std::string_view gpu) {
+  Stack stack;
+  stack.launch_gap = Seconds(sampler(profile.launch_gap));
+  stack.launch_evidence = config::evidence_of(profile.launch_gap, gpu);
+  stack.context = Bytes(sampler(profile.context_bytes));
+  stack.nccl_per_communicator = Bytes(sampler(profile.nccl_bytes));
+  stack.fragmentation = sampler(profile.fragmentation);
+  return stack;
+}
+
+StackProfile parse_stack(std::string_view text, std::string_view path) {
+  const config::Node root = config::parse(text, path);
+  config::Faults faults;
+  config::Reader reader(root, "", faults);
+  const std::string schema = reader.required_string("schema");
+  if (!schema.empty() && schema != "hysim.stack/1") {
+    reader.fault("schema", "must be \"hysim.stack/1\", found \"" + schema + "\"");
+  }
+  StackProfile stack;
+  stack.name = reader.required_string("name");
+  reader.ignore("note");
+  {
+    config::Reader overlap = reader.object("overlap");
+    stack.overlap.tp = overlap.boolean("tp", stack.overlap.tp);
+    stack.overlap.cp = overlap.boolean("cp", stack.overlap.cp);
+    stack.overlap.grad_reduce = overlap.boolean("grad_reduce", stack.overlap.grad_reduce);
+    stack.overlap.param_gather = overlap.boolean("param_gather", stack.overlap.param_gather);
+    overlap.finish();
+  }
+  for (const Field& field : kFields) {
+    const config::Node* const value = reader.required(field.key);
+    if (value == nullptr) continue;
+    stack.*field.member =
+        config::read_sourced(*value, "/" + std::string(field.key),
+                             "stack/" + std::string(field.key), field.si_unit, faults);
+    if ((stack.*field.member).low < 0.0) reader.fault(field.key, "must not be negative");
+  }
+  if (const config::Node* limits = reader.raw("limits"); limits != nullptr) {
+    if (limits->is_array()) {
+      for (std::size_t i = 0; i < limits->as_array().size(); ++i) {
+        stack.limits.push_back(
+            read_limit(limits->as_array()[i], "/limits/" + std::to_string(i), faults));
+      }
+    } else {
+      reader.fault("limits", "must be an array");
+    }
+  }
+  reader.finish();
+  faults.throw_if_any();
+  return stack;
+}
+
+StackProfile load_stack(const Resources& resources, std::string_view name) {
+  const config::NamedDocument document = config::load_named(resources, kFolder, "stack", name, "");
+  return parse_stack(document.text, document.path);
+}
+
+std::vector<std::string> limits_met(const StackProfile& stack, const config::Node& scenario) {
+  std::vector<std::string> texts;
+  for (const StackLimit& limit : stack.limits) {
+    if (met(limit, scenario)) {
+      texts.push_back("[" + limit.id + "] " + limit.message + " (" + limit.source + ")");
+    }
+  }
+  return texts;
+}
+
+}  // namespace hysim::graph
