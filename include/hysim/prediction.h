@@ -1,0 +1,174 @@
+// What a prediction says: plain values that every view (text, JSON, library callers) renders from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hysim/units.h"
+
+namespace hysim {
+
+/// A nominal value with the 10th and 90th percentile of its draws. Without draws low = high =
+/// value.
+template <class T>
+struct Ranged {
+  T value{};
+  T low{};
+  T high{};
+};
+
+/// Whether the fullest GPU's memory suffices: `tight` when it fits nominally but not at the high
+/// end of the range, or when less than 5 % is left.
+enum class Fit { yes, tight, no };
+const char* to_string(Fit fit);
+
+/// Sizes of the parallel groups. world = tp * cp * dp * pp.
+struct Layout {
+  std::int64_t tp = 1, cp = 1, pp = 1, vpp = 1, dp = 1, ep = 1, etp = 1;
+  std::vector<std::int64_t> layers_per_stage;
+};
+
+struct MemoryPart {
+  std::string name;  // "weights", "gradients", "optimizer", "checkpoints", "saved_indices", ...
+  Bytes bytes;
+};
+
+/// One GPU of one pipeline stage, at its fullest moment.
+struct StageMemory {
+  std::int64_t stage = 0;
+  std::vector<MemoryPart> parts;  // tensors, then "fragmentation", "nccl_buffers" and
+                                  // "cuda_context"; they sum to `device`
+  Bytes allocated;                // tensors the framework holds (torch.cuda.max_memory_allocated)
+  Bytes reserved;                 // with the caching allocator's fragmentation
+  Bytes device;                   // with CUDA context and NCCL buffers (as nvidia-smi shows)
+};
+
+struct Memory {
+  Ranged<Bytes> peak_per_gpu;  // device reading of the fullest stage
+  Bytes capacity;              // usable bytes of the GPU
+  Fit fits = Fit::yes;
+  std::int64_t fullest_stage = 0;
+  std::vector<MemoryPart> parts;  // of the fullest stage
+  std::vector<StageMemory> by_stage;
+};
+
+/// `critical` leaves sum to the step time; `overlapped` work hides behind critical work.
+enum class TimeKind { critical, overlapped };
+const char* to_string(TimeKind kind);
+
+struct BreakdownLeaf {
+  std::string path;      // "selection/scoring/forward": part / kernel / phase
+  Ranged<Seconds> time;  // on the critical stage, over the whole step
+  TimeKind kind = TimeKind::critical;
+  std::string bound_by;  // "tensor", "vector", "memory", "sm", "network", "latency", "launch",
+                         // "schedule"
+};
+
+struct CommunicationRow {
+  std::string kind;      // "tp", "cp", "ep", "pp", "dp"
+  std::string tier;      // slowest tier crossed: "nvlink", "network"
+  Bytes bytes_per_rank;  // sent, over the whole step, critical stage
+  Seconds time;          // busy time of the stream
+  Seconds exposed;       // part of the step that nothing else covered
+};
+
+/// FLOP over (step time x GPUs x peak).
+struct Utilisation {
+  Ranged<double> fraction;
+  Flops flops_per_step;    // over all GPUs
+  FlopsPerSecond peak;     // dense tensor peak of one GPU that it is divided by
+  std::string convention;  // what is counted
+};
+
+/// Shares of the step time by what its constants rest on; they sum to 1.
+struct EvidenceShares {
+  double this_gpu = 0.0;
+  double other_gpu = 0.0;
+  double datasheet = 0.0;
+  double assumed = 0.0;
+};
+
+struct InputFile {
+  std::string path;
+  std::string sha256;
+};
+
+/// One training step under one variant.
+struct Prediction {
+  std::string scenario;
+  std::string variant;
+  std::string model;
+  std::string cluster;
+  std::string gpu;
+  std::int64_t gpus = 0;
+  std::int64_t seq_len = 0;
+  std::int64_t micro_batch_size = 0;
+  std::int64_t global_batch_size = 0;
+  std::int64_t micro_batches = 0;  // per pipeline
+  Layout layout;
+
+  Ranged<Seconds> step_time;
+  Ranged<double> tokens_per_second_per_gpu;
+  Utilisation mfu;
+  Utilisation hfu;
+  Memory memory;
+  std::int64_t critical_stage = 0;
+  std::vector<BreakdownLeaf> breakdown;
+  std::vector<CommunicationRow> communication;
+  EvidenceShares evidence;
+
+  std::vector<std::string> assumptions;
+  std::vector<std::string> warnings;
+  std::string resolved_scenario;  // JSON text: every setting, defaults filled in
+  std::vector<InputFile> inputs;
+  std::uint64_t seed = 0;
+  std::int64_t draws = 0;
+};
+
+struct Speedup {
+  std::string baseline;
+  std::string candidate;
+  Ranged<double> ratio;       // step time of the baseline over that of the candidate
+  bool hypothetical = false;  // one side does not fit its GPUs
+  std::string note;           // which side, when hypothetical
+};
+
+/// The speedup under one choice of what is unpublished.
+struct Hypothesis {
+  std::vector<std::pair<std::string, std::string>> settings;  // path, value as JSON text
+  Ranged<double> ratio;
+  Fit fits = Fit::yes;  // the worse of the two sides
+};
+
+enum class AblationKind { cumulative, alone, all_but };
+const char* to_string(AblationKind kind);
+
+/// The candidate with some of its steps.
+struct AblationRow {
+  AblationKind kind = AblationKind::cumulative;
+  std::string name;  // the step's
+  Ranged<Seconds> step_time;
+  Ranged<double> ratio;  // against the baseline
+  Fit fits = Fit::yes;
+};
+
+/// A published figure shown beside ours and never used.
+struct Reference {
+  double speedup = 0.0;
+  std::string source;
+};
+
+struct Comparison {
+  std::vector<Prediction> variants;  // in the scenario's order
+  Speedup speedup;
+  std::vector<Hypothesis> hypotheses;
+  std::optional<std::pair<double, double>> envelope;  // over the hypotheses' nominal ratios
+  std::vector<AblationRow> ablation;
+  std::optional<Reference> reference;
+  std::vector<std::string> warnings;
+};
+
+}  // namespace hysim

@@ -1,0 +1,77 @@
+// The analytic predictor: one evaluation of a program on one set of machine numbers. Tasks of a
+// layer are placed on streams, layers make up pipeline chunks, chunks a schedule; the time of the
+// critical stage is then attributed to leaves so that critical leaves sum to the step.
+// Wrong when ranks of a stage differ (imbalance, stragglers) or flows contend: the simulated
+// predictor's business.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+#include "graph/stack.h"
+#include "hardware/gpu.h"
+#include "topology/cluster.h"
+
+namespace hysim::predictor {
+
+/// Plain numbers of one evaluation: nominal or a draw.
+struct Machine {
+  hardware::Gpu gpu;
+  topology::Network network;
+  graph::Stack stack;
+};
+
+/// What bounds a leaf: the bounds of cost::Bound, then network transfer, latency and the schedule.
+enum class LeafBound { tensor, vector, memory, sm, launch, network, latency, schedule };
+inline constexpr int kLeafBounds = 8;
+const char* to_string(LeafBound bound);
+
+/// Kinds of communication, in report order.
+enum class CommKind { tp, cp, ep, pp, dp };
+inline constexpr int kCommKinds = 5;
+const char* to_string(CommKind kind);
+
+struct CommTotal {
+  double bytes = 0.0;    // sent by one rank of the critical stage over the step
+  double busy = 0.0;     // seconds
+  double exposed = 0.0;  // seconds
+  bool network = false;  // crosses nodes
+};
+
+/// Result of one evaluation; vectors are indexed by Evaluator::leaves().
+struct Evaluation {
+  double step = 0.0;
+  std::int64_t critical_stage = 0;
+  std::vector<double> critical;    // seconds; sums to step
+  std::vector<double> overlapped;  // seconds hidden behind critical work
+  // Filled by a detailed evaluation only:
+  std::vector<std::array<double, kLeafBounds>> bounds;  // seconds by what binds
+  std::array<double, config::kEvidenceKinds> evidence{};
+  std::array<CommTotal, kCommKinds> communication{};
+};
+
+class Evaluator {
+ public:
+  explicit Evaluator(const graph::Program& program);
+
+  /// Breakdown paths: the program's, then those of the step itself.
+  const std::vector<std::string>& leaves() const { return leaves_; }
+  Evaluation evaluate(const Machine& machine, bool detailed) const;
+
+  /// Tensor and vector FLOP of all GPUs in one step; `gpus_per_stage` ranks do each stage's work.
+  double executed_flops(std::int64_t gpus_per_stage) const;
+
+ private:
+  const graph::Program& program_;
+  std::vector<std::string> leaves_;
+  std::int32_t bubble_;
+  std::int32_t optimizer_;
+  std::int32_t launch_;
+  std::int32_t pp_;
+  std::int32_t dp_;
+};
+
+}  // namespace hysim::predictor

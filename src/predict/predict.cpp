@@ -1,0 +1,356 @@
+#include "hysim/predict.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "config/reader.h"
+#include "config/sha256.h"
+#include "config/words.h"
+#include "predict/run.h"
+#include "predict/scenario.h"
+
+namespace hysim {
+
+namespace {
+
+using predictor::Job;
+using predictor::Override;
+using predictor::Run;
+using predictor::RunOptions;
+using predictor::Scenario;
+using predictor::Unpublished;
+using predictor::Variant;
+using predictor::VariantStep;
+
+// More combinations of unpublished settings than this are refused rather than run.
+constexpr std::size_t kMaxHypotheses = 256;
+constexpr std::size_t kMany = 1'000'000;  // so many combinations are not counted further
+
+/// A Resources that notes what was read, for Prediction::inputs.
+class Inputs {
+ public:
+  explicit Inputs(const Resources& resources) : seen_(std::make_shared<Seen>()) {
+    recording_ = resources;
+    recording_.read = [inner = resources, seen = seen_](std::string_view path) {
+      std::optional<std::string> text = inner.read(path);
+      if (text) (*seen)[inner.describe(path)] = config::sha256_hex(*text);
+      return text;
+    };
+  }
+  const Resources& resources() const { return recording_; }
+  void add(const ScenarioText& scenario) {
+    (*seen_)[scenario.path] = config::sha256_hex(scenario.text);
+  }
+  std::vector<InputFile> files() const {
+    std::vector<InputFile> files;
+    for (const auto& [path, hash] : *seen_) files.push_back({path, hash});
+    return files;
+  }
+
+ private:
+  using Seen = std::map<std::string, std::string>;
+  std::shared_ptr<Seen> seen_;
+  Resources recording_;
+};
+
+/// A fault of the frame's `key`, or of the whole document when it has no such key.
+[[noreturn]] void refuse(const Scenario& scenario, std::string_view key, std::string message) {
+  const config::Node* const at = scenario.document.find(key);
+  config::Faults faults;
+  faults.add(at != nullptr ? *at : scenario.document, config::child_pointer("", key),
+             std::move(message));
+  throw InputError(faults.diagnostics());
+}
+
+const Variant& find_variant(const Scenario& scenario, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Variant& variant : scenario.variants) {
+    if (variant.name == name) return variant;
+    names.push_back(variant.name);
+  }
+  const std::string near = config::nearest(name, names);
+  std::string known;
+  for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
+  refuse(scenario, "variants",
+         "no variant is named " + config::in_quotes(name) +
+             (near.empty() ? "" : "; did you mean " + config::in_quotes(near) + "?") +
+             " (variants: " + known + ")");
+}
+
+std::vector<Override> parse_sets(const std::vector<SetText>& sets, const Scenario& scenario) {
+  std::vector<Override> overrides;
+  for (const SetText& text : sets) {
+    overrides.push_back(predictor::parse_override(text, scenario.variants));
+  }
+  return overrides;
+}
+
+/// What one --set did to the variants asked for.
+struct Effect {
+  bool applies = false;  // to at least one of them
+  bool changes = false;
+};
+
+void note_effects(const Scenario& scenario, const std::vector<Variant>& variants,
+                  const std::vector<Override>& overrides, std::vector<Effect>& effects) {
+  for (const Variant& variant : variants) {
+    std::vector<Override> applied;
+    config::Node before =
+        predictor::variant_document(scenario, variant.steps, variant.name, applied);
+    for (std::size_t i = 0; i < overrides.size(); ++i) {
+      applied.push_back(overrides[i]);
+      config::Node after =
+          predictor::variant_document(scenario, variant.steps, variant.name, applied);
+      effects[i].applies = effects[i].applies || overrides[i].variant.empty() ||
+                           overrides[i].variant == variant.name;
+      effects[i].changes = effects[i].changes || !(before == after);
+      before = std::move(after);
+    }
+  }
+}
+
+/// A --set that leaves everything as it was is a mistake, most likely of spelling.
+void require_effects(const std::vector<SetText>& texts, const std::vector<Effect>& effects) {
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    if (effects[i].changes) continue;
+    throw InputError(
+        {Diagnostic{"--set " + texts[i], 0, 0, "",
+                    effects[i].applies ? "changes nothing: the setting has this value already"
+                                       : "changes nothing: another variant is asked for"}});
+  }
+}
+
+void require_effects(const Scenario& scenario, const std::vector<Variant>& variants,
+                     const std::vector<SetText>& texts, const std::vector<Override>& overrides) {
+  std::vector<Effect> effects(overrides.size());
+  note_effects(scenario, variants, overrides, effects);
+  require_effects(texts, effects);
+}
+
+/// Resolves and runs variants of one scenario; a settings document is run once.
+class Runner {
+ public:
+  Runner(const Resources& resources, const Scenario& scenario, const RunOptions& options,
+         const Executor& executor)
+      : resources_(resources), scenario_(scenario), options_(options), executor_(executor) {}
+
+  std::shared_ptr<const Run> get(const std::string& variant, const std::vector<VariantStep>& steps,
+                                 const std::vector<Override>& overrides, bool breakdown_ranges) {
+    const config::Node document = predictor::variant_document(scenario_, steps, variant, overrides);
+    Job job = predictor::resolve(resources_, scenario_, variant, document);
+    const std::string key =
+        config::to_text(job.resolved) + (breakdown_ranges ? variant : std::string());
+    if (const auto found = runs_.find(key); found != runs_.end()) return found->second;
+    RunOptions options = options_;
+    options.breakdown_ranges = breakdown_ranges;
+    auto run = std::make_shared<const Run>(predictor::run(std::move(job), options, executor_));
+    runs_.emplace(key, run);
+    return run;
+  }
+
+ private:
+  const Resources& resources_;
+  const Scenario& scenario_;
+  RunOptions options_;
+  const Executor& executor_;
+  std::map<std::string, std::shared_ptr<const Run>> runs_;
+};
+
+Fit worse(Fit a, Fit b) { return std::max(a, b); }
+
+Speedup make_speedup(const Run& baseline, const Run& candidate, const std::string& baseline_name,
+                     const std::string& candidate_name) {
+  Speedup speedup;
+  speedup.baseline = baseline_name;
+  speedup.candidate = candidate_name;
+  speedup.ratio = predictor::speedup(baseline, candidate);
+  const auto note = [&](const Run& run, const std::string& name) {
+    if (run.memory.fits != Fit::no) return;
+    speedup.hypothetical = true;
+    speedup.note += (speedup.note.empty() ? "" : "; ") + name + " does not fit its GPUs";
+  };
+  note(baseline, baseline_name);
+  note(candidate, candidate_name);
+  return speedup;
+}
+
+std::vector<AblationRow> ablation(Runner& runner, const Variant& candidate,
+                                  const std::vector<Override>& overrides, const Run& baseline) {
+  std::vector<AblationRow> rows;
+  if (candidate.steps.size() < 2) return rows;
+  const auto row = [&](AblationKind kind, const std::string& name,
+                       const std::vector<VariantStep>& steps) {
+    const auto run = runner.get(candidate.name, steps, overrides, false);
+    const Ranged<double> step = predictor::ranged(run->nominal.step, run->steps);
+    rows.push_back({kind,
+                    name,
+                    {Seconds(step.value), Seconds(step.low), Seconds(step.high)},
+                    predictor::speedup(baseline, *run),
+                    run->memory.fits});
+  };
+  std::vector<VariantStep> so_far;
+  for (const VariantStep& step : candidate.steps) {
+    so_far.push_back(step);
+    row(AblationKind::cumulative, step.name, so_far);
+  }
+  for (const VariantStep& step : candidate.steps) row(AblationKind::alone, step.name, {step});
+  for (std::size_t i = 0; i < candidate.steps.size(); ++i) {
+    std::vector<VariantStep> others = candidate.steps;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    row(AblationKind::all_but, candidate.steps[i].name, others);
+  }
+  return rows;
+}
+
+/// Every combination of the unpublished settings that concern the two sides.
+std::vector<Hypothesis> hypotheses(Runner& runner, const Scenario& scenario,
+                                   const Variant& baseline, const Variant& candidate,
+                                   const std::vector<Override>& overrides) {
+  std::vector<const Unpublished*> axes;
+  std::size_t combinations = 1;  // at most kMany
+  for (const Unpublished& axis : scenario.unpublished) {
+    if (!axis.variant.empty() && axis.variant != baseline.name && axis.variant != candidate.name) {
+      continue;
+    }
+    axes.push_back(&axis);
+    combinations = std::min(kMany, combinations * axis.values.size());
+  }
+  if (axes.empty()) return {};
+  if (combinations > kMaxHypotheses) {
+    refuse(scenario, "unpublished",
+           "makes " + std::to_string(combinations) + (combinations == kMany ? " or more" : "") +
+               " combinations; at most " + std::to_string(kMaxHypotheses) + " are run");
+  }
+  std::vector<Hypothesis> rows;
+  for (std::size_t c = 0; c < combinations; ++c) {
+    std::vector<Override> changes = overrides;
+    Hypothesis row;
+    std::size_t rest = c;
+    for (const Unpublished* axis : axes) {
+      const config::Node& value = axis->values[rest % axis->values.size()];
+      rest /= axis->values.size();
+      changes.push_back({axis->variant, axis->path, value});
+      row.settings.emplace_back((axis->variant.empty() ? "" : axis->variant + ":") + axis->path,
+                                config::to_text(value));
+    }
+    const auto a = runner.get(baseline.name, baseline.steps, changes, false);
+    const auto b = runner.get(candidate.name, candidate.steps, changes, false);
+    row.ratio = predictor::speedup(*a, *b);
+    row.fits = worse(a->memory.fits, b->memory.fits);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Prediction finished(const Run& run, std::uint64_t seed, const Inputs& inputs) {
+  Prediction prediction = predictor::to_prediction(run, seed);
+  prediction.inputs = inputs.files();
+  return prediction;
+}
+
+}  // namespace
+
+Executor serial_executor() {
+  return [](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+  };
+}
+
+Prediction predict(const Resources& resources, const ScenarioText& text,
+                   const PredictOptions& options) {
+  Inputs inputs(resources);
+  inputs.add(text);
+  const Scenario scenario = predictor::parse_scenario(text);
+  const Variant& variant =
+      options.variant.empty() ? scenario.variants.front() : find_variant(scenario, options.variant);
+  const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+  predictor::check_settings(scenario, overrides);
+  require_effects(scenario, {variant}, options.sets, overrides);
+  Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
+                options.executor);
+  return finished(*runner.get(variant.name, variant.steps, overrides, true), options.seed, inputs);
+}
+
+Comparison compare(const Resources& resources, const ScenarioText& text,
+                   const CompareOptions& options) {
+  Inputs inputs(resources);
+  inputs.add(text);
+  const Scenario scenario = predictor::parse_scenario(text);
+  const Variant& baseline = options.baseline.empty() ? scenario.variants.front()
+                                                     : find_variant(scenario, options.baseline);
+  const Variant& candidate = options.candidate.empty() ? scenario.variants.back()
+                                                       : find_variant(scenario, options.candidate);
+  const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+  predictor::check_settings(scenario, overrides);
+  require_effects(scenario, scenario.variants, options.sets, overrides);
+  Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
+                options.executor);
+  Comparison comparison;
+  config::Faults faults;  // of all variants
+  for (const Variant& variant : scenario.variants) {
+    try {
+      const auto run = runner.get(variant.name, variant.steps, overrides, true);
+      comparison.variants.push_back(finished(*run, options.seed, inputs));
+    } catch (const InputError& error) {
+      for (const Diagnostic& fault : error.diagnostics()) faults.add(fault);
+    }
+  }
+  faults.throw_if_any();
+  const auto base = runner.get(baseline.name, baseline.steps, overrides, true);
+  const auto cand = runner.get(candidate.name, candidate.steps, overrides, true);
+  comparison.speedup = make_speedup(*base, *cand, baseline.name, candidate.name);
+  comparison.ablation = ablation(runner, candidate, overrides, *base);
+  comparison.hypotheses = hypotheses(runner, scenario, baseline, candidate, overrides);
+  for (const Hypothesis& row : comparison.hypotheses) {
+    if (!comparison.envelope) comparison.envelope.emplace(row.ratio.value, row.ratio.value);
+    comparison.envelope->first = std::min(comparison.envelope->first, row.ratio.value);
+    comparison.envelope->second = std::max(comparison.envelope->second, row.ratio.value);
+  }
+  comparison.reference = scenario.reference;
+  return comparison;
+}
+
+Comparison compare(const Resources& resources, const ScenarioText& a, const ScenarioText& b,
+                   const CompareOptions& options) {
+  Comparison comparison;
+  std::vector<std::shared_ptr<const Run>> runs;
+  std::vector<std::string> names;
+  std::vector<Effect> effects(options.sets.size());
+  for (const bool first : {true, false}) {
+    const ScenarioText& text = first ? a : b;
+    Inputs inputs(resources);
+    inputs.add(text);
+    const Scenario scenario = predictor::parse_scenario(text);
+    const std::string& wanted = first ? options.baseline : options.candidate;
+    const Variant& variant =
+        wanted.empty() ? scenario.variants.front() : find_variant(scenario, wanted);
+    const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+    predictor::check_settings(scenario, overrides);
+    note_effects(scenario, {variant}, overrides, effects);
+    Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
+                  options.executor);
+    runs.push_back(runner.get(variant.name, variant.steps, overrides, true));
+    Prediction prediction = finished(*runs.back(), options.seed, inputs);
+    std::string name = scenario.name;
+    if (scenario.variants.size() > 1) name += ":" + variant.name;
+    if (!names.empty() && names.front() == name) name += " (2)";
+    prediction.variant = name;
+    names.push_back(name);
+    comparison.variants.push_back(std::move(prediction));
+  }
+  require_effects(options.sets, effects);
+  comparison.speedup = make_speedup(*runs[0], *runs[1], names[0], names[1]);
+  const double tokens_a = static_cast<double>(comparison.variants[0].seq_len) *
+                          static_cast<double>(comparison.variants[0].global_batch_size);
+  const double tokens_b = static_cast<double>(comparison.variants[1].seq_len) *
+                          static_cast<double>(comparison.variants[1].global_batch_size);
+  if (tokens_a != tokens_b) {
+    comparison.warnings.push_back(
+        "[tokens] the two steps process different numbers of tokens; the speedup is of step "
+        "times, not of throughput");
+  }
+  return comparison;
+}
+
+}  // namespace hysim

@@ -1,0 +1,531 @@
+// Reads the settings of one variant into a checked Job, echoing every setting with its default.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include "config/named.h"
+#include "config/reader.h"
+#include "config/words.h"
+#include "predict/scenario.h"
+
+namespace hysim::predictor {
+
+namespace {
+
+using config::Choice;
+using config::Faults;
+using config::in_quotes;
+using config::Node;
+using config::Reader;
+using graph::Plan;
+
+constexpr std::string_view kDefaultStack = "megatron-core-2026";
+constexpr std::int64_t kMaxRanks = 1 << 20;
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxMicroBatch = 4096;
+constexpr std::int64_t kMaxStages = 512;
+constexpr std::int64_t kMaxLayers = 4096;
+
+// Words of settings, as scenarios spell them.
+const std::vector<Choice<ops::Precision>> kPrecisions = {{"bf16", ops::Precision::bf16},
+                                                         {"fp8", ops::Precision::fp8}};
+const std::vector<Choice<graph::Recompute>> kRecomputes = {
+    {"none", graph::Recompute::none},
+    {"selective", graph::Recompute::selective},
+    {"full", graph::Recompute::full}};
+const std::vector<Choice<graph::RecomputeMethod>> kMethods = {
+    {"uniform", graph::RecomputeMethod::uniform}, {"block", graph::RecomputeMethod::block}};
+const std::vector<Choice<graph::IndexerLoss>> kLosses = {{"off", graph::IndexerLoss::off},
+                                                         {"sparse", graph::IndexerLoss::sparse},
+                                                         {"dense", graph::IndexerLoss::dense}};
+const std::vector<Choice<graph::GradientType>> kGradients = {{"fp32", graph::GradientType::fp32},
+                                                             {"bf16", graph::GradientType::bf16}};
+const std::vector<Choice<ops::CpSplit>> kCpSplits = {{"zigzag", ops::CpSplit::zigzag},
+                                                     {"contiguous", ops::CpSplit::contiguous}};
+const std::vector<Choice<ops::Selection>> kSelections = {{"naive", ops::Selection::naive},
+                                                         {"table", ops::Selection::table},
+                                                         {"fused", ops::Selection::fused}};
+const std::vector<Choice<ops::TopkKind>> kTopks = {{"torch", ops::TopkKind::torch},
+                                                   {"radix", ops::TopkKind::radix}};
+const std::vector<Choice<ops::KeyCrop>> kCrops = {{"none", ops::KeyCrop::none},
+                                                  {"segment", ops::KeyCrop::segment}};
+const std::vector<Choice<ops::SparseBackend>> kBackends = {
+    {"cudnn", ops::SparseBackend::cudnn}, {"tilelang", ops::SparseBackend::tilelang}};
+const std::vector<Choice<graph::IndexerTp>> kIndexerTps = {
+    {"replicated", graph::IndexerTp::replicated}, {"sharded", graph::IndexerTp::sharded}};
+const std::vector<Choice<graph::Dispatcher>> kDispatchers = {
+    {"alltoall", graph::Dispatcher::alltoall}, {"deepep", graph::Dispatcher::deepep}};
+
+struct ModuleWord {
+  std::string_view word;
+  bool graph::RecomputeModules::*member;
+};
+constexpr ModuleWord kModules[] = {
+    {"core_attn", &graph::RecomputeModules::core_attn},
+    {"mla_up_proj", &graph::RecomputeModules::mla_up_proj},
+    {"layernorm", &graph::RecomputeModules::layernorm},
+    {"moe_act", &graph::RecomputeModules::moe_act},
+    {"mlp", &graph::RecomputeModules::mlp},
+    {"moe", &graph::RecomputeModules::moe},
+};
+
+template <class E>
+Node word(E value, const std::vector<Choice<E>>& choices) {
+  for (const Choice<E>& choice : choices) {
+    if (choice.value == value) return Node::string(std::string(choice.word));
+  }
+  return Node::null();
+}
+
+/// An amount of bytes as the reader takes it: whole, or a text with unit.
+Node bytes_node(Bytes bytes) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (bytes.si() == std::floor(bytes.si()) && bytes.si() < kExact) {
+    return Node::integer(static_cast<std::int64_t>(bytes.si()));
+  }
+  return Node::string(config::to_text(Node::number(bytes.si())) + " B");
+}
+
+/// Reads one section and writes what it understood into the echo.
+class Section {
+ public:
+  Section(Reader& parent, std::string_view name)
+      : reader_(parent.object(name)), echo_(Node::object()) {}
+
+  template <class E>
+  void choice(std::string_view key, E& value, const std::vector<Choice<E>>& choices) {
+    value = reader_.choice(key, value, choices);
+    echo_.set(key, word(value, choices));
+  }
+  void integer(std::string_view key, std::int64_t& value, std::int64_t low, std::int64_t high) {
+    value = reader_.integer(key, value, low, high);
+    echo_.set(key, Node::integer(value));
+  }
+  void tokens(std::string_view key, std::int64_t& value, std::int64_t low, std::int64_t high) {
+    value = reader_.token_count(key, value, low, high);
+    echo_.set(key, Node::integer(value));
+  }
+  void boolean(std::string_view key, bool& value) {
+    value = reader_.boolean(key, value);
+    echo_.set(key, Node::boolean(value));
+  }
+  void bytes(std::string_view key, Bytes& value) {
+    value = reader_.bytes(key, value);
+    echo_.set(key, bytes_node(value));
+  }
+  Node finish() {
+    reader_.finish();
+    return std::move(echo_);
+  }
+  Reader& reader() { return reader_; }
+  Node& echo() { return echo_; }
+
+ private:
+  Reader reader_;
+  Node echo_;
+};
+
+Node read_workload(Reader& root, graph::Workload& w) {
+  Section s(root, "workload");
+  s.reader().required("seq_len");
+  w.seq_len = 1;
+  s.tokens("seq_len", w.seq_len, 1, kMaxTokens);
+  s.integer("micro_batch_size", w.micro_batch_size, 1, kMaxMicroBatch);
+  s.reader().required("global_batch_size");
+  s.integer("global_batch_size", w.global_batch_size, 1, kMaxBatch);
+  return s.finish();
+}
+
+/// What of the parallelism needs the model and the cluster is filled in later.
+struct LayoutText {
+  std::vector<std::int64_t> layers;
+  bool given = false;
+  std::int64_t dp = 0;  // 0: not given
+};
+
+Node read_parallelism(Reader& root, graph::Parallelism& p, LayoutText& layout) {
+  Section s(root, "parallelism");
+  s.integer("tp", p.sizes.tp, 1, kMaxRanks);
+  s.integer("cp", p.sizes.cp, 1, kMaxRanks);
+  s.integer("pp", p.sizes.pp, 1, kMaxStages);
+  s.integer("vpp", p.vpp, 1, kMaxStages);
+  s.integer("ep", p.sizes.ep, 1, kMaxRanks);
+  s.integer("etp", p.sizes.etp, 1, kMaxRanks);
+  layout.dp = s.reader().integer("dp", 0, 1, std::numeric_limits<std::int64_t>::max());
+  std::int64_t zero = 1;
+  s.integer("zero", zero, 0, 1);
+  p.zero = static_cast<int>(zero);
+  layout.given = s.reader().has("pipeline_layout");
+  layout.layers = s.reader().integers("pipeline_layout", 0, kMaxLayers);
+  enum class CpComm { all_gather };
+  CpComm comm = CpComm::all_gather;
+  s.choice("cp_comm", comm, {{"all_gather", CpComm::all_gather}});
+  s.choice("cp_layout", p.cp_split, kCpSplits);
+  p.sequence_parallel = p.sizes.tp > 1;
+  s.boolean("sequence_parallel", p.sequence_parallel);
+  const std::string order = s.reader().string("rank_order", "tp-cp-ep-dp-pp");
+  if (!topology::parse_rank_order(order, p.rank_order)) {
+    s.reader().fault("rank_order",
+                     "must be an order of tp, cp, ep, dp and pp such as \"tp-cp-ep-dp-pp\", "
+                     "found \"" +
+                         order + "\"");
+  }
+  s.echo().set("rank_order", Node::string(order));
+  return s.finish();
+}
+
+/// "recompute_modules": ["core_attn", ...]
+void read_modules(Section& s, graph::RecomputeModules& modules) {
+  if (const Node* list = s.reader().raw("recompute_modules"); list != nullptr) {
+    modules = {};
+    modules.core_attn = false;
+    std::string known;
+    for (const ModuleWord& m : kModules) {
+      known += (known.empty() ? "\"" : ", \"") + std::string(m.word) + "\"";
+    }
+    const std::string expected = "\"recompute_modules\" must be an array of " + known + ", found ";
+    if (!list->is_array()) {
+      s.reader().fault("recompute_modules", expected + config::to_text(*list));
+      return;
+    }
+    for (std::size_t i = 0; i < list->as_array().size(); ++i) {
+      const Node& entry = list->as_array()[i];
+      bool found = false;
+      for (const ModuleWord& m : kModules) {
+        if (!entry.is_string() || entry.as_string() != m.word) continue;
+        modules.*m.member = true;
+        found = true;
+      }
+      if (!found) {
+        s.reader().faults().add(entry,
+                                s.reader().pointer() + "/recompute_modules/" + std::to_string(i),
+                                expected + config::to_text(entry));
+      }
+    }
+  }
+  Node::Array echo;
+  for (const ModuleWord& m : kModules) {
+    if (modules.*m.member) echo.push_back(Node::string(std::string(m.word)));
+  }
+  s.echo().set("recompute_modules", Node::array(std::move(echo)));
+}
+
+struct OverlapWord {
+  std::string_view word;
+  bool graph::Overlap::*member;
+};
+constexpr OverlapWord kOverlaps[] = {
+    {"tp", &graph::Overlap::tp},
+    {"cp", &graph::Overlap::cp},
+    {"grad_reduce", &graph::Overlap::grad_reduce},
+    {"param_gather", &graph::Overlap::param_gather},
+};
+
+/// "overlap": {"tp": true}: what the job hides, where it differs from its stack. One a word; the
+/// stack's own are filled in later.
+using OverlapText = std::array<std::optional<bool>, std::size(kOverlaps)>;
+
+OverlapText read_overlap(Section& s) {
+  Reader reader = s.reader().object("overlap");
+  OverlapText given;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const bool value = reader.boolean(kOverlaps[i].word, false);
+    if (reader.has(kOverlaps[i].word)) given[i] = value;
+  }
+  reader.finish();
+  return given;
+}
+
+Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::string& stack) {
+  Section s(root, "training");
+  stack = s.reader().string("stack", kDefaultStack);
+  s.echo().set("stack", Node::string(stack));
+  overlap = read_overlap(s);
+  s.choice("precision", t.precision, kPrecisions);
+  t.recompute = graph::Recompute::none;
+  s.choice("recompute", t.recompute, kRecomputes);
+  s.choice("recompute_method", t.recompute_method, kMethods);
+  s.integer("recompute_num_layers", t.recompute_num_layers, 1, kMaxLayers);
+  read_modules(s, t.recompute_modules);
+  {
+    Reader indexer = s.reader().object("indexer");
+    t.indexer_loss = indexer.choice("loss", graph::IndexerLoss::sparse, kLosses);
+    indexer.finish();
+    Node echo = Node::object();
+    echo.set("loss", word(t.indexer_loss, kLosses));
+    s.echo().set("indexer", std::move(echo));
+  }
+  s.integer("mtp_num_layers", t.mtp_num_layers, 0, 64);
+  t.mtp_stage = s.reader().integer("mtp_stage", t.mtp_stage, 0, kMaxStages);
+  s.echo().set("mtp_stage", Node::integer(t.mtp_stage));
+  s.choice("gradient_dtype", t.gradient, kGradients);
+  s.integer("loss_chunk_tokens", t.loss_chunk_tokens, 0, kMaxTokens);
+  return s.finish();
+}
+
+Node read_kernels(Reader& root, graph::Kernels& k) {
+  Section s(root, "kernels");
+  s.choice("selection", k.selection, kSelections);
+  s.choice("topk", k.topk, kTopks);
+  s.bytes("score_chunk_bytes", k.score_chunk_bytes);
+  s.integer("score_chunk_rows", k.score_chunk_rows, 0, kMaxTokens);
+  s.boolean("score_clean", k.score_clean);
+  s.choice("key_crop", k.key_crop, kCrops);
+  s.choice("selection_precision", k.selection_precision, kPrecisions);
+  s.integer("score_head_multiple", k.score_head_multiple, 1, 1024);
+  s.integer("loss_head_multiple", k.loss_head_multiple, 1, 1024);
+  s.choice("sparse_attention", k.sparse_attention, kBackends);
+  s.choice("indexer_tp", k.indexer_tp, kIndexerTps);
+  s.choice("dispatcher", k.dispatcher, kDispatchers);
+  s.boolean("selection_replay", k.selection_replay);
+  return s.finish();
+}
+
+Node integers(const std::vector<std::int64_t>& values) {
+  Node::Array array;
+  for (const std::int64_t value : values) array.push_back(Node::integer(value));
+  return Node::array(std::move(array));
+}
+
+/// Faults of the plan at the places of the settings document.
+void report(const std::vector<graph::PlanFault>& plan_faults, const Node& settings,
+            Faults& faults) {
+  for (const graph::PlanFault& fault : plan_faults) {
+    const Node* at = config::find_path(settings, fault.setting);
+    if (at == nullptr)
+      at = config::find_path(settings, fault.setting.substr(0, fault.setting.find('.')));
+    std::string pointer = "/" + fault.setting;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    faults.add(at != nullptr ? *at : settings, pointer, fault.message);
+  }
+}
+
+/// Settings that change nothing in this job.
+void warn_inert(const Plan& plan, std::vector<std::string>& warnings) {
+  const graph::Kernels& k = plan.kernels;
+  const bool sparse = plan.model.indexer.top_k > 0;
+  if (k.selection_replay && plan.training.recompute == graph::Recompute::none) {
+    warnings.push_back(
+        "[inert] kernels.selection_replay changes no time without recomputation: selection runs "
+        "once anyway");
+  }
+  if (!sparse && (k.selection != ops::Selection::table || k.selection_replay)) {
+    warnings.push_back("[inert] kernels.selection and selection_replay have no effect: " +
+                       plan.model.name + " selects no tokens");
+  }
+  if (sparse && plan.workload.seq_len <= plan.model.indexer.top_k) {
+    warnings.push_back("[inert] seq_len is at most top-k, so every token attends to all others");
+  }
+}
+
+void note_assumptions(Job& job) {
+  std::string names;
+  for (std::size_t i = 0; i < job.gpu.fields.size(); ++i) {
+    if (job.gpu.fields[i].kind != config::SourceKind::assumed) continue;
+    names += (names.empty() ? "" : ", ") + std::string(hardware::gpu_fields()[i].key);
+  }
+  if (!names.empty()) {
+    job.assumptions.push_back("assumed for " + job.gpu.name + ", not measured: " + names);
+  }
+  job.assumptions.push_back("experts are balanced: every expert gets the same number of tokens");
+}
+
+/// What a settings document says by itself.
+struct Settings {
+  std::string name;
+  std::string model;
+  std::string cluster;
+  std::string stack;
+  Plan plan;
+  LayoutText layout;
+  OverlapText overlap;
+  Node echo = Node::object();  // every setting, defaults filled in
+};
+
+Settings read_settings(Reader& root) {
+  Settings s;
+  const std::string schema = root.required_string("schema");
+  if (!schema.empty() && schema != "hysim.scenario/1") {
+    root.fault("schema", "\"schema\" must be \"hysim.scenario/1\", found " + in_quotes(schema));
+  }
+  s.name = root.required_string("name");
+  s.model = root.required_string("model");
+  s.cluster = root.required_string("cluster");
+  s.echo.set("schema", Node::string("hysim.scenario/1"));
+  s.echo.set("name", Node::string(s.name));
+  s.echo.set("model", Node::string(s.model));
+  s.echo.set("cluster", Node::string(s.cluster));
+  s.echo.set("workload", read_workload(root, s.plan.workload));
+  s.echo.set("parallelism", read_parallelism(root, s.plan.parallelism, s.layout));
+  s.echo.set("training", read_training(root, s.plan.training, s.overlap, s.stack));
+  s.echo.set("kernels", read_kernels(root, s.plan.kernels));
+  for (const std::string_view key : kFrameKeys) {
+    if (root.raw(key) == nullptr) continue;
+    root.fault(key, in_quotes(key) + " is no setting: no variant and no --set can change it");
+  }
+  root.finish();
+  return s;
+}
+
+/// Loads the documents that settings name. A name that nothing has is a fault where it is written.
+class Loader {
+ public:
+  Loader(const Resources& resources, Reader& root, Faults& faults)
+      : resources_(resources), root_(root), faults_(faults) {}
+
+  void load(const Settings& settings, Job& job) {
+    named(root_, "model", "models", settings.model,
+          [&] { job.plan.model = model::load_transformer(resources_, settings.model); });
+    const bool has_cluster = named(root_, "cluster", kClusters, settings.cluster, [&] {
+      job.cluster = topology::load_cluster(resources_, settings.cluster);
+    });
+    if (has_cluster) load_gpu(settings.cluster, job);
+    Reader training = root_.object("training");
+    named(training, "stack", "hw_profiles/stacks", settings.stack,
+          [&] { job.stack = graph::load_stack(resources_, settings.stack); });
+  }
+
+ private:
+  static constexpr std::string_view kClusters = "hw_profiles/clusters";
+  static constexpr std::string_view kGpus = "hw_profiles/gpus";
+
+  bool exists(std::string_view folder, std::string_view name) const {
+    return resources_.read(config::named_path(folder, name)).has_value();
+  }
+
+  /// False when `load` failed: a fault of the document named, or of `key`, which names none.
+  template <class Load>
+  bool named(Reader& reader, std::string_view key, std::string_view folder, const std::string& name,
+             const Load& load) {
+    try {
+      load();
+      return true;
+    } catch (const InputError& error) {
+      const bool inside = exists(folder, name);
+      for (const Diagnostic& fault : error.diagnostics()) {
+        if (inside) {
+          faults_.add(fault);
+        } else {
+          reader.fault(key, fault.message);
+        }
+      }
+      return false;
+    }
+  }
+
+  /// The cluster's GPU: named by a cluster document, or in the scenario as GPU:NODESxGPUS.
+  void load_gpu(const std::string& cluster, Job& job) {
+    const std::string& gpu = job.cluster.gpu;
+    const auto load = [&] { job.gpu = hardware::load_gpu_profile(resources_, gpu); };
+    if (exists(kGpus, gpu) || !exists(kClusters, cluster)) {
+      named(root_, "cluster", kGpus, gpu, load);
+      return;
+    }
+    const config::NamedDocument text =
+        config::load_named(resources_, kClusters, "cluster", cluster, "");
+    const Node document = config::parse(text.text, text.path);
+    Reader reader(document, "", faults_);
+    named(reader, "gpu", kGpus, gpu, load);
+  }
+
+  const Resources& resources_;
+  Reader& root_;
+  Faults& faults_;
+};
+
+/// Job::plan completed by the documents named, and checked.
+void complete_plan(const Settings& settings, Job& job, const Node& document, Faults& faults) {
+  Plan& plan = job.plan;
+  plan.overlap = job.stack.overlap;
+  for (std::size_t i = 0; i < settings.overlap.size(); ++i) {
+    bool& hidden = plan.overlap.*kOverlaps[i].member;
+    hidden = settings.overlap[i].value_or(hidden);
+  }
+  topology::GroupSizes& sizes = plan.parallelism.sizes;
+  const std::int64_t gpus = job.cluster.gpus();
+  const std::int64_t fixed = sizes.tp * sizes.cp * sizes.pp;
+  sizes.dp = std::max<std::int64_t>(1, gpus / fixed);
+  plan.parallelism.layers_per_chunk =
+      settings.layout.given
+          ? settings.layout.layers
+          : graph::even_layout(static_cast<std::int64_t>(plan.model.layers.size()), plan.chunks());
+  std::vector<graph::PlanFault> plan_faults = graph::check(plan, gpus);
+  if (settings.layout.dp > 0 && gpus % fixed == 0 && settings.layout.dp != sizes.dp) {
+    plan_faults.push_back(
+        {"parallelism.dp", "\"dp\" is derived: " + std::to_string(gpus) +
+                               " GPUs over tp x cp x pp = " + std::to_string(fixed) + " make " +
+                               std::to_string(sizes.dp) + ", found " +
+                               std::to_string(settings.layout.dp)});
+  }
+  report(plan_faults, document, faults);
+}
+
+/// Settings whose defaults depend on the documents named.
+Node resolved(Node echo, const Plan& plan) {
+  Node& parallelism = *echo.find("parallelism");
+  parallelism.set("dp", Node::integer(plan.parallelism.sizes.dp));
+  parallelism.set("pipeline_layout", integers(plan.parallelism.layers_per_chunk));
+  Node overlap = Node::object();
+  for (const OverlapWord& o : kOverlaps) {
+    overlap.set(o.word, Node::boolean(plan.overlap.*o.member));
+  }
+  echo.find("training")->set("overlap", std::move(overlap));
+  const std::int64_t stage = plan.training.mtp_stage;
+  echo.find("training")
+      ->set("mtp_stage", Node::integer(stage < 0 ? plan.parallelism.sizes.pp - 1 : stage));
+  return echo;
+}
+
+Job resolve_settings(const Resources& resources, const Scenario& scenario,
+                     const std::string& variant, const Node& document) {
+  Faults faults;
+  Reader root(document, "", faults);
+  Settings settings = read_settings(root);
+  faults.throw_if_any();
+
+  Job job;
+  job.scenario = scenario.name;
+  job.variant = variant;
+  job.plan = settings.plan;
+  Loader(resources, root, faults).load(settings, job);
+  faults.throw_if_any();
+  complete_plan(settings, job, document, faults);
+  faults.throw_if_any();
+
+  const Plan& plan = job.plan;
+  job.resolved = resolved(std::move(settings.echo), plan);
+  job.assumptions = scenario.assumptions;
+  note_assumptions(job);
+  warn_inert(plan, job.warnings);
+  for (std::string& text : graph::limits_met(job.stack, job.resolved)) {
+    job.warnings.push_back(std::move(text));
+  }
+  if (plan.workload.seq_len > plan.model.max_positions && plan.model.max_positions > 0) {
+    job.warnings.push_back("[positions] seq_len " + std::to_string(plan.workload.seq_len) +
+                           " is beyond the model's max_position_embeddings " +
+                           std::to_string(plan.model.max_positions));
+  }
+  return job;
+}
+
+}  // namespace
+
+void check_settings(const Node& settings, Faults& faults) {
+  Reader root(settings, "", faults);
+  read_settings(root);
+}
+
+Job resolve(const Resources& resources, const Scenario& scenario, const std::string& variant,
+            const Node& settings) {
+  try {
+    return resolve_settings(resources, scenario, variant, settings);
+  } catch (const InputError& error) {
+    throw InputError(placed(scenario, error.diagnostics()));
+  }
+}
+
+}  // namespace hysim::predictor

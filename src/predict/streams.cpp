@@ -1,0 +1,126 @@
+#include "predict/streams.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "collectives/collective.h"
+#include "cost/kernel_time.h"
+
+namespace hysim::predictor {
+
+namespace {
+
+using graph::Stream;
+using graph::Task;
+
+LeafBound leaf_bound(cost::Bound bound) {
+  switch (bound) {
+    case cost::Bound::tensor:
+      return LeafBound::tensor;
+    case cost::Bound::vector:
+      return LeafBound::vector;
+    case cost::Bound::memory:
+      return LeafBound::memory;
+    case cost::Bound::sm:
+      return LeafBound::sm;
+    case cost::Bound::launch:
+      return LeafBound::launch;
+  }
+  return LeafBound::tensor;
+}
+
+CommKind comm_kind(Stream stream) {
+  switch (stream) {
+    case Stream::cp:
+      return CommKind::cp;
+    case Stream::ep:
+      return CommKind::ep;
+    case Stream::tp:
+    case Stream::compute:
+      break;
+  }
+  return CommKind::tp;
+}
+
+/// One task placed in time.
+struct Placed {
+  double start = 0.0;
+  double busy = 0.0;
+  double launch = 0.0;
+  std::int32_t cause = -1;  // the task whose end set the start
+  LeafBound bound = LeafBound::tensor;
+  config::Evidence evidence = config::Evidence::assumed;
+  bool critical = false;
+  double end() const { return start + busy + launch; }
+};
+
+Placed price(const Task& task, const Machine& machine) {
+  Placed placed;
+  if (const auto* work = std::get_if<ops::Work>(&task.work)) {
+    const cost::KernelTime time = cost::kernel_time(*work, machine.gpu, machine.stack.launch_gap);
+    placed.busy = time.busy().si();
+    placed.launch = time.launch.si();
+    placed.bound = leaf_bound(time.bound_by);
+    placed.evidence = time.evidence;
+    return placed;
+  }
+  const auto& op = std::get<collectives::Collective>(task.work);
+  const collectives::CollectiveTime time = collectives::time(op, machine.gpu, machine.network);
+  placed.busy = time.total().si();
+  placed.bound = time.latency < time.transfer ? LeafBound::network : LeafBound::latency;
+  placed.evidence = time.evidence;
+  return placed;
+}
+
+}  // namespace
+
+ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
+  std::vector<Placed> placed(list.size());
+  std::array<std::int32_t, graph::kStreams> latest;
+  latest.fill(-1);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Placed& task = placed[i] = price(list[i], machine);
+    const auto start_after = [&](std::int32_t before) {
+      if (before < 0) return;
+      const double end = placed[static_cast<std::size_t>(before)].end();
+      if (task.cause < 0 || end > task.start) {
+        task.start = end;
+        task.cause = before;
+      }
+    };
+    std::int32_t& on_stream = latest[static_cast<std::size_t>(list[i].stream)];
+    start_after(on_stream);
+    for (const std::int32_t before : list[i].after) start_after(before);
+    on_stream = static_cast<std::int32_t>(i);
+  }
+
+  ListCost cost;
+  std::int32_t last = -1;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (last < 0 || placed[i].end() > cost.span) {
+      last = static_cast<std::int32_t>(i);
+      cost.span = placed[i].end();
+    }
+  }
+  for (std::int32_t i = last; i >= 0; i = placed[static_cast<std::size_t>(i)].cause) {
+    placed[static_cast<std::size_t>(i)].critical = true;
+  }
+  cost.leaves.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Placed& task = placed[i];
+    LeafTime time{list[i].leaf, 0.0, 0.0, task.bound, task.evidence};
+    (task.critical ? time.critical : time.overlapped) = task.busy;
+    (task.critical ? cost.launch : cost.launch_overlapped) += task.launch;
+    cost.leaves.push_back(time);
+    if (const auto* op = std::get_if<collectives::Collective>(&list[i].work)) {
+      CommTotal& total = cost.communication[static_cast<std::size_t>(comm_kind(list[i].stream))];
+      total.bytes += collectives::bytes_sent(*op).si();
+      total.busy += task.busy;
+      total.exposed += task.critical ? task.busy : 0.0;
+      total.network = total.network || op->group.nodes > 1;
+    }
+  }
+  return cost;
+}
+
+}  // namespace hysim::predictor

@@ -1,0 +1,35 @@
+// Placing one task list on the streams of a GPU and reading off what was critical.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "graph/program.h"
+#include "predict/evaluate.h"
+
+namespace hysim::predictor {
+
+/// Seconds one leaf contributes to a list.
+struct LeafTime {
+  std::int32_t leaf = 0;
+  double critical = 0.0;
+  double overlapped = 0.0;
+  LeafBound bound = LeafBound::tensor;
+  config::Evidence evidence = config::Evidence::assumed;
+};
+
+/// One list, costed. Critical times (launch gaps included) sum to `span`.
+struct ListCost {
+  double span = 0.0;
+  std::vector<LeafTime> leaves;
+  double launch = 0.0;  // critical seconds of gaps between kernels
+  double launch_overlapped = 0.0;
+  std::array<CommTotal, kCommKinds> communication{};
+};
+
+/// Tasks of a stream run in list order; a task starts when its stream is free and the tasks it
+/// depends on have ended. The critical path is walked back from the last end.
+ListCost cost_list(const graph::TaskList& list, const Machine& machine);
+
+}  // namespace hysim::predictor
