@@ -1,0 +1,234 @@
+// hysim.prediction/1 and hysim.comparison/1: every field of the structs under fixed names, in SI.
+// A quantity is {"value", "unit", "low", "high"}; without a range the three agree.
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "config/node.h"
+#include "config/version.h"
+#include "hysim/errors.h"
+#include "hysim/report.h"
+#include "report/views.h"
+
+namespace hysim {
+
+namespace {
+
+using config::Node;
+
+constexpr std::string_view kSecond = "s";
+constexpr std::string_view kByte = "B";
+constexpr std::string_view kOne = "1";
+
+Node text(std::string_view value) { return Node::string(std::string(value)); }
+
+Node ranged(double value, double low, double high, std::string_view unit) {
+  return Node::object({{"value", Node::number(value)},
+                       {"unit", text(unit)},
+                       {"low", Node::number(low)},
+                       {"high", Node::number(high)}});
+}
+Node quantity(double value, std::string_view unit) { return ranged(value, value, value, unit); }
+template <class D>
+Node ranged(const Ranged<Quantity<D>>& value, std::string_view unit) {
+  return ranged(value.value.si(), value.low.si(), value.high.si(), unit);
+}
+Node ranged(const Ranged<double>& value, std::string_view unit) {
+  return ranged(value.value, value.low, value.high, unit);
+}
+
+template <class Items, class Make>
+Node array_of(const Items& items, Make make) {
+  Node::Array nodes;
+  for (const auto& item : items) nodes.push_back(make(item));
+  return Node::array(std::move(nodes));
+}
+
+Node texts(const std::vector<std::string>& items) {
+  return array_of(items, [](const std::string& item) { return text(item); });
+}
+
+/// A document inside a document; text that is no JSON stays text.
+Node embedded(const std::string& document) {
+  if (document.empty()) return Node::null();
+  try {
+    return config::parse(document, "");
+  } catch (const InputError&) {
+    return text(document);
+  }
+}
+
+/// JSON readers hold integers to 2^63 or less; a larger seed is written as its digits.
+Node seed(std::uint64_t value) {
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return text(std::to_string(value));
+  }
+  return Node::integer(static_cast<std::int64_t>(value));
+}
+
+Node tool() { return Node::object({{"name", text("hysim")}, {"version", text(config::kVersion)}}); }
+
+Node parts_of(const std::vector<MemoryPart>& parts) {
+  Node result = Node::object();
+  for (const MemoryPart& part : parts) result.set(part.name, quantity(part.bytes.si(), kByte));
+  return result;
+}
+
+Node memory_of(const Memory& memory) {
+  return Node::object({{"peak_per_gpu", ranged(memory.peak_per_gpu, kByte)},
+                       {"capacity", quantity(memory.capacity.si(), kByte)},
+                       {"fits", text(to_string(memory.fits))},
+                       {"fullest_stage", Node::integer(memory.fullest_stage)},
+                       {"parts", parts_of(memory.parts)},
+                       {"by_stage", array_of(memory.by_stage, [](const StageMemory& stage) {
+                          return Node::object({{"stage", Node::integer(stage.stage)},
+                                               {"allocated", quantity(stage.allocated.si(), kByte)},
+                                               {"reserved", quantity(stage.reserved.si(), kByte)},
+                                               {"device", quantity(stage.device.si(), kByte)},
+                                               {"parts", parts_of(stage.parts)}});
+                        })}});
+}
+
+Node utilisation_of(const Utilisation& utilisation) {
+  Node result = ranged(utilisation.fraction, kOne);
+  result.set("flops_per_step", quantity(utilisation.flops_per_step.si(), "flop"));
+  result.set("peak", quantity(utilisation.peak.si(), "flop/s"));
+  result.set("convention", text(utilisation.convention));
+  return result;
+}
+
+Node layout_of(const Layout& layout) {
+  return Node::object(
+      {{"tp", Node::integer(layout.tp)},
+       {"cp", Node::integer(layout.cp)},
+       {"pp", Node::integer(layout.pp)},
+       {"vpp", Node::integer(layout.vpp)},
+       {"dp", Node::integer(layout.dp)},
+       {"ep", Node::integer(layout.ep)},
+       {"etp", Node::integer(layout.etp)},
+       {"layers_per_stage", array_of(layout.layers_per_stage,
+                                     [](std::int64_t layers) { return Node::integer(layers); })}});
+}
+
+Node workload_of(const Prediction& p) {
+  return Node::object({{"seq_len", Node::integer(p.seq_len)},
+                       {"micro_batch_size", Node::integer(p.micro_batch_size)},
+                       {"global_batch_size", Node::integer(p.global_batch_size)},
+                       {"micro_batches", Node::integer(p.micro_batches)}});
+}
+
+Node node_of(const Prediction& p) {
+  return Node::object({
+      {"schema", text("hysim.prediction/1")},
+      {"kind", text("training_step")},
+      {"tool", tool()},
+      {"scenario", text(p.scenario)},
+      {"variant", text(p.variant)},
+      {"model", text(p.model)},
+      {"cluster", text(p.cluster)},
+      {"gpu", text(p.gpu)},
+      {"gpus", Node::integer(p.gpus)},
+      {"workload", workload_of(p)},
+      {"layout", layout_of(p.layout)},
+      {"seed", seed(p.seed)},
+      {"draws", Node::integer(p.draws)},
+      {"step_time", ranged(p.step_time, kSecond)},
+      {"tokens_per_second_per_gpu", ranged(p.tokens_per_second_per_gpu, "1/s")},
+      {"mfu", utilisation_of(p.mfu)},
+      {"hfu", utilisation_of(p.hfu)},
+      {"memory", memory_of(p.memory)},
+      {"critical_stage", Node::integer(p.critical_stage)},
+      {"breakdown", array_of(p.breakdown,
+                             [](const BreakdownLeaf& leaf) {
+                               return Node::object({{"path", text(leaf.path)},
+                                                    {"time", ranged(leaf.time, kSecond)},
+                                                    {"kind", text(to_string(leaf.kind))},
+                                                    {"bound_by", text(leaf.bound_by)}});
+                             })},
+      {"communication",
+       array_of(p.communication,
+                [](const CommunicationRow& row) {
+                  return Node::object({{"kind", text(row.kind)},
+                                       {"tier", text(row.tier)},
+                                       {"bytes_per_rank", quantity(row.bytes_per_rank.si(), kByte)},
+                                       {"time", quantity(row.time.si(), kSecond)},
+                                       {"exposed", quantity(row.exposed.si(), kSecond)}});
+                })},
+      {"evidence", Node::object({{"this_gpu", Node::number(p.evidence.this_gpu)},
+                                 {"other_gpu", Node::number(p.evidence.other_gpu)},
+                                 {"datasheet", Node::number(p.evidence.datasheet)},
+                                 {"assumed", Node::number(p.evidence.assumed)}})},
+      {"assumptions", texts(p.assumptions)},
+      {"warnings", texts(p.warnings)},
+      {"inputs",
+       array_of(p.inputs,
+                [](const InputFile& input) {
+                  return Node::object({{"path", text(input.path)}, {"sha256", text(input.sha256)}});
+                })},
+      {"resolved_scenario", embedded(p.resolved_scenario)},
+  });
+}
+
+Node node_of(const Hypothesis& hypothesis) {
+  Node settings = Node::object();
+  for (const auto& [path, value] : hypothesis.settings) settings.set(path, embedded(value));
+  return Node::object({{"settings", std::move(settings)},
+                       {"value", Node::number(hypothesis.ratio.value)},
+                       {"low", Node::number(hypothesis.ratio.low)},
+                       {"high", Node::number(hypothesis.ratio.high)},
+                       {"fits", text(to_string(hypothesis.fits))}});
+}
+
+Node node_of(const AblationRow& row) {
+  return Node::object({{"kind", text(to_string(row.kind))},
+                       {"name", text(row.name)},
+                       {"step_time", ranged(row.step_time, kSecond)},
+                       {"speedup", ranged(row.ratio, kOne)},
+                       {"fits", text(to_string(row.fits))}});
+}
+
+Node node_of(const Comparison& c) {
+  Node envelope;
+  if (c.envelope) {
+    envelope = Node::object(
+        {{"low", Node::number(c.envelope->first)}, {"high", Node::number(c.envelope->second)}});
+  }
+  Node reference;
+  if (c.reference) {
+    reference = Node::object(
+        {{"speedup", Node::number(c.reference->speedup)}, {"source", text(c.reference->source)}});
+  }
+  Node speedup = Node::object(
+      {{"baseline", text(c.speedup.baseline)}, {"candidate", text(c.speedup.candidate)}});
+  const Node ratio = ranged(c.speedup.ratio, kOne);
+  for (const auto& [key, value] : ratio.as_object()) speedup.set(key, value);
+  speedup.set("hypothetical", Node::boolean(c.speedup.hypothetical));
+  speedup.set("note", text(c.speedup.note));
+  return Node::object({
+      {"schema", text("hysim.comparison/1")},
+      {"tool", tool()},
+      {"speedup", std::move(speedup)},
+      {"envelope", std::move(envelope)},
+      {"reference", std::move(reference)},
+      {"hypotheses", array_of(c.hypotheses, [](const Hypothesis& h) { return node_of(h); })},
+      {"ablation", array_of(c.ablation, [](const AblationRow& row) { return node_of(row); })},
+      {"warnings", texts(report::all_warnings(c))},
+      {"variants",
+       array_of(c.variants,
+                [](const Prediction& p) {
+                  return Node::object({{"name", text(p.variant)}, {"prediction", node_of(p)}});
+                })},
+  });
+}
+
+}  // namespace
+
+std::string to_json(const Prediction& prediction) {
+  return config::to_text(node_of(prediction), 2) + "\n";
+}
+
+std::string to_json(const Comparison& comparison) {
+  return config::to_text(node_of(comparison), 2) + "\n";
+}
+
+}  // namespace hysim

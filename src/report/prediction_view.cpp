@@ -1,0 +1,140 @@
+// The first screen of one prediction: the step time, what was asked, where time and memory go.
+#include <algorithm>
+#include <utility>
+
+#include "report/view_parts.h"
+#include "report/views.h"
+#include "units/text.h"
+
+namespace hysim::report {
+
+namespace {
+
+/// Shares in percent with one decimal that add up to 100.
+std::vector<std::string> share_cells(const std::vector<Seconds>& times, Seconds total) {
+  std::vector<double> shares;
+  shares.reserve(times.size());
+  for (const Seconds time : times) {
+    shares.push_back(total > Seconds{} ? 100.0 * (time / total) : 0.0);
+  }
+  const auto tenths = rounded_to_sum(shares, 0.1);
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    cells.push_back(i < tenths.size() ? fixed_point(tenths[i], 1) : "n/a");
+  }
+  return cells;
+}
+
+void add_breakdown(Document& document, const Prediction& p) {
+  const std::vector<Prediction> one = {p};
+  const GroupTable rows = folded(side_by_side(one, TimeKind::critical), one, kFoldBelow);
+  const TimeUnit unit = time_unit(one);
+  const std::vector<Seconds> times = column_of(rows, 0);
+  const TimeColumn column = time_column(times, unit);
+  const auto shares = share_cells(times, p.step_time.value);
+
+  Table table;
+  table.columns = {{"", Align::left}, {unit.scale.unit}, {"%"}, {"bound by", Align::left}};
+  for (std::size_t i = 0; i < rows.names.size(); ++i) {
+    table.rows.push_back(Row{{rows.names[i], column.cells[i], shares[i], rows.bound_by[i][0]}});
+  }
+  Row sum{{Cell("Step", Tone::strong), Cell(column.sum, Tone::strong), Cell("100.0")}};
+  sum.rule_above = true;
+  table.rows.push_back(std::move(sum));
+  document.add(Heading{"Where the time goes (stage " + std::to_string(p.critical_stage) +
+                       ", the critical one)"});
+  document.add(std::move(table));
+  add_hidden_time(document, one);
+}
+
+void add_memory(Document& document, const Memory& memory) {
+  if (memory.parts.empty()) return;
+  Table table;
+  table.columns = {{"", Align::left}, {"size"}, {"% of GPU"}};
+  const auto add = [&](const std::string& name, Bytes bytes, bool rule = false) {
+    const double share = memory.capacity > Bytes{} ? bytes / memory.capacity : 0.0;
+    Row row{{name, text_of(bytes), significant(100.0 * share)}};
+    row.rule_above = rule;
+    table.rows.push_back(std::move(row));
+  };
+  for (const MemoryPart& part : memory.parts) add(part.name, part.bytes);
+  std::string stages;
+  for (const StageMemory& stage : memory.by_stage) {
+    if (stage.stage == memory.fullest_stage) {
+      add("Allocated", stage.allocated, true);
+      add("Reserved, with fragmentation", stage.reserved);
+      add("Device, with context and NCCL", stage.device);
+    } else {
+      stages +=
+          (stages.empty() ? "" : ", ") + std::to_string(stage.stage) + ": " + text_of(stage.device);
+    }
+  }
+  document.add(
+      Heading{"Memory of the fullest GPU (stage " + std::to_string(memory.fullest_stage) + ")"});
+  document.add(std::move(table));
+  if (!stages.empty()) document.add(Paragraph{"Other stages: " + stages, Tone::faint});
+}
+
+void add_communication(Document& document, const Prediction& p) {
+  if (p.communication.empty()) return;
+  Table table;
+  table.columns = {{"", Align::left}, {"over", Align::left}, {"sent a GPU"}, {"busy"}, {"exposed"}};
+  for (const CommunicationRow& row : p.communication) {
+    std::string kind = row.kind;
+    std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    table.rows.push_back(Row{{kind, row.tier, units::format(row.bytes_per_rank), text_of(row.time),
+                              text_of(row.exposed)}});
+  }
+  document.add(Heading{"Communication in a step (stage " + std::to_string(p.critical_stage) + ")"});
+  document.add(std::move(table));
+}
+
+}  // namespace
+
+Document prediction_document(const Prediction& p, const std::vector<std::string>& notes) {
+  Document document;
+  const std::vector<Prediction> one = {p};
+  const bool unfit = p.memory.fits == Fit::no;
+  std::string answer = column_names(one).front() + ": " + with_range(p.step_time) + " a step";
+  if (unfit) {
+    answer += ", hypothetical: " + std::string(kUnfit) + " (" + against_capacity(p.memory) + ")";
+  }
+  document.add(Paragraph{answer, unfit ? Tone::bad : Tone::strong});
+  for (const std::string& note : notes) document.add(Paragraph{note, Tone::faint});
+
+  Table table;
+  table.show_titles = false;
+  table.columns = {{"", Align::left}, {"", Align::left, true}};
+  const auto add = [&](const char* label, std::string text, Tone tone = Tone::plain) {
+    table.rows.push_back(Row{{label, Cell(std::move(text), tone)}});
+  };
+  add("Tokens/s/GPU", with_range(p.tokens_per_second_per_gpu, kPlain));
+  add("MFU", with_range(p.mfu.fraction, kPercent));
+  add("HFU", with_range(p.hfu.fraction, kPercent));
+  add("Peak memory",
+      with_range(p.memory.peak_per_gpu) + " of " + text_of(p.memory.capacity) + " on stage " +
+          std::to_string(p.memory.fullest_stage) + ": " +
+          (p.memory.fits == Fit::yes ? "fits" : fits_text(p.memory.fits)),
+      tone_of(p.memory.fits));
+  std::string evidence;
+  const auto shares = evidence_cells(p.evidence);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    evidence += (i == 0 ? "" : ", ") + std::string(kEvidenceLabels[i]) + " " + shares[i];
+  }
+  add("Rests on", evidence);
+  Table apart;  // stays empty: one variant differs from none
+  add_facts(one, table, apart);
+  add("Ranges", draws_text(one));
+  document.add(std::move(table));
+  add_breakdown(document, p);
+  add_memory(document, p.memory);
+  add_communication(document, p);
+  document.add(Heading{"Conventions"});
+  add_conventions(document, one);
+  add_assumptions(document, one);
+  return document;
+}
+
+}  // namespace hysim::report
