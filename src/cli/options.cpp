@@ -1,0 +1,63 @@
+#include "cli/options.h"
+
+#include "cli/app.h"
+#include "cli/files.h"
+
+namespace hysim::cli {
+
+namespace {
+
+/// An option that may be given several times, each time with one value.
+CLI::Option* repeatable(CLI::Option* option) {
+  return option->type_size(1)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& command, OutputOptions& options, bool csv) {
+  const auto add = [&](const char* name, std::string& target, const char* what) {
+    command.add_option(name, target, what)->type_name("FILE|-")->group("Output");
+  };
+  add("--json", options.json, "JSON to a file, or alone to stdout");
+  if (csv) add("--csv", options.csv, "breakdown as CSV");
+  add("--md", options.markdown, "Markdown");
+  command.add_option("--color", options.color, "auto, always or never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->group("Output");
+  command.add_flag("-q,--quiet", options.quiet, "no warnings on stderr")->group("Output");
+}
+
+void add_profile_option(CLI::App& command, std::vector<std::string>& profiles) {
+  repeatable(command.add_option("--profile", profiles, "add a GPU, cluster, stack or model"))
+      ->type_name("FILE");
+}
+
+void add_prediction_options(CLI::App& command, PredictionOptions& options) {
+  constexpr std::int64_t kMaxDraws = 100000;
+  constexpr std::uint64_t kMaxSeed = std::uint64_t{1} << 53U;  // exact in any JSON reader
+  repeatable(command.add_option("--set", options.sets, "change a setting, e.g. parallelism.cp=32"))
+      ->type_name("[VARIANT:]PATH=VALUE");
+  command.add_option("--seed", options.seed, "seed of the draws (1)")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{0}, kMaxSeed).description(""));
+  command.add_option("--draws", options.draws, "draws for the ranges (200); 0: none")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, kMaxDraws).description(""));
+  repeatable(command.add_option("--require", options.require, "exit with 1 unless this holds"))
+      ->type_name("CONDITION");
+}
+
+std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
+  std::vector<Requirement> requirements;
+  requirements.reserve(texts.size());
+  for (const std::string& text : texts) requirements.push_back(parse_requirement(text));
+  return requirements;
+}
+
+int exit_code_of(const std::vector<std::string>& unmet_lines) {
+  for (const std::string& line : unmet_lines) write_stderr_line("hysim: " + line);
+  return unmet_lines.empty() ? kAnswered : kNotMet;
+}
+
+}  // namespace hysim::cli

@@ -1,0 +1,42 @@
+// Options that several commands share, and how a command registers itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/output.h"
+#include "cli/require.h"
+#include "hysim/predict.h"
+
+namespace hysim::cli {
+
+/// What runs once the arguments are understood; answers with the exit code.
+using Action = std::function<int()>;
+
+struct PredictionOptions {
+  std::vector<std::string> sets;
+  std::uint64_t seed = 1;
+  std::int64_t draws = 200;
+  std::vector<std::string> require;
+};
+
+void add_output_options(CLI::App& command, OutputOptions& options, bool csv);
+void add_profile_option(CLI::App& command, std::vector<std::string>& profiles);
+void add_prediction_options(CLI::App& command, PredictionOptions& options);
+
+std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts);
+
+/// Prints what is not met to stderr and answers with the exit code.
+int exit_code_of(const std::vector<std::string>& unmet_lines);
+
+// One a command: registers its arguments and sets `action` when the command is chosen.
+void add_predict(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
+void add_list(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+
+}  // namespace hysim::cli

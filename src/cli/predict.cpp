@@ -1,0 +1,107 @@
+// hysim predict: one training step of one variant.
+#include "hysim/predict.h"
+
+#include <memory>
+
+#include "cli/errors.h"
+#include "cli/executor.h"
+#include "cli/options.h"
+#include "cli/resources.h"
+#include "report/views.h"
+
+namespace hysim::cli {
+
+namespace {
+
+struct Arguments {
+  std::string scenario;
+  std::string variant;
+  PredictionOptions prediction;
+  std::vector<std::string> profiles;
+  OutputOptions output;
+};
+
+/// Says which variant was taken when none was named and there are several.
+std::string note_on_variant(const ScenarioText& scenario, const Prediction& prediction) {
+  std::string others;
+  for (const std::string& name : variant_names(scenario)) {
+    if (name != prediction.variant) others += (others.empty() ? "" : ", ") + name;
+  }
+  if (others.empty()) return "";
+  return "no --variant given: this is " + prediction.variant + ", the first; others: " + others;
+}
+
+int run(const Arguments& arguments) {
+  check(arguments.output);
+  const auto requirements = parse_requirements(arguments.prediction.require);
+  for (const Requirement& requirement : requirements) {
+    if (requirement.quantity == Requirement::Quantity::speedup) {
+      throw UsageError("--require " + requirement.text + ": a speedup needs hysim compare");
+    }
+  }
+
+  std::vector<std::string> warnings;
+  const Resources named = command_resources(arguments.profiles, warnings);
+  const ScenarioText scenario = scenario_text(named, arguments.scenario);
+  const Resources resources = with_local_files(named, {scenario}, arguments.prediction.sets);
+
+  Progress progress(!arguments.output.quiet);
+  PredictOptions options;
+  options.variant = arguments.variant;
+  options.sets = arguments.prediction.sets;
+  options.seed = arguments.prediction.seed;
+  options.draws = arguments.prediction.draws;
+  options.executor = parallel_executor(progress);
+  Prediction prediction = predict(resources, scenario, options);
+  progress.finish();
+
+  // In text the note on the variant is part of the answer; elsewhere it is a warning.
+  std::vector<std::string> notes;
+  if (arguments.variant.empty()) {
+    const std::string note = note_on_variant(scenario, prediction);
+    if (!note.empty()) notes.push_back(note);
+  }
+  warnings.insert(warnings.end(), prediction.warnings.begin(), prediction.warnings.end());
+  prediction.warnings = warnings;
+  prediction.warnings.insert(prediction.warnings.end(), notes.begin(), notes.end());
+  if (!arguments.output.text_on_stdout()) warnings = prediction.warnings;
+
+  Views views;
+  views.text = [&](const TextStyle& style) {
+    return report::render_text(report::prediction_document(prediction, notes), style);
+  };
+  views.json = [&] { return to_json(prediction); };
+  views.csv = [&] { return report::to_csv(prediction); };
+  views.markdown = [&] {
+    report::Document document = report::prediction_document(prediction);
+    report::add_warnings(document, prediction.warnings);
+    return report::render_markdown(document);
+  };
+  emit(views, arguments.output, warnings);
+  return exit_code_of(unmet(requirements, prediction));
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("predict", "Time, memory and bottlenecks of one training step");
+  command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
+      ->type_name("")
+      ->required();
+  command->add_option("--variant", arguments->variant, "which variant (the first)")
+      ->type_name("NAME");
+  add_prediction_options(*command, arguments->prediction);
+  add_profile_option(*command, arguments->profiles);
+  add_output_options(*command, arguments->output, true);
+  command->footer(
+      "CONDITION is fits, step_time<=20s, mfu>=30% or peak_memory<=90GB.\n"
+      "Examples:\n"
+      "  hysim predict glm-5.1-1m-h20-512 --variant hyscale\n"
+      "  hysim predict glm-5.1-1m-h20-512 --set parallelism.cp=32 --json -\n"
+      "  hysim predict ./mine.json --require fits --require 'step_time<=20s'");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace hysim::cli
