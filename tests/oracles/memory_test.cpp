@@ -442,11 +442,12 @@ TEST(HeadlineBudget, WorkingSetOfALayerTensorByTensor) {
     }
     const Node& expected = at(at(at(figures(), "headline"), "working_set"), config);
     EXPECT_EQ(items.size(), std::size(names));
-    for (const auto& [ours, theirs] : names) {
+    for (const auto& pair : names) {
+      const std::string_view ours = pair.first;
       const auto found = std::find_if(items.begin(), items.end(),
                                       [&](const ops::NamedBytes& i) { return i.name == ours; });
       ASSERT_NE(found, items.end()) << ours;
-      EXPECT_EQ(found->bytes.si(), figure(expected, theirs)) << config << " " << ours;
+      EXPECT_EQ(found->bytes.si(), figure(expected, pair.second)) << config << " " << ours;
     }
   }
 }
