@@ -49,7 +49,8 @@ struct CompareOptions {
 /// scenarios/<name>.json of `resources`; throws InputError naming the nearest known scenario.
 ScenarioText load_scenario(const Resources& resources, const std::string& name);
 
-/// Throws InputError for a faulty scenario or document it names.
+/// Throws InputError for a faulty scenario or document it names, std::invalid_argument for
+/// negative draws (as the others do).
 Prediction predict(const Resources& resources, const ScenarioText& scenario,
                    const PredictOptions& options = {});
 

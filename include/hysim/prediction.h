@@ -11,8 +11,8 @@
 
 namespace hysim {
 
-/// A nominal value with the 10th and 90th percentile of its draws. Without draws low = high =
-/// value.
+/// A nominal value with the 10th and 90th percentile of its draws, widened to the nominal value
+/// where that lies outside. Without draws low = high = value.
 template <class T>
 struct Ranged {
   T value{};

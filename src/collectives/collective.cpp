@@ -32,26 +32,33 @@ RingBandwidth ring_bandwidth(const topology::GroupShape& group,
   return {nics, network.nic_efficiency.evidence};
 }
 
-/// The fastest protocol of a ring pass, as NCCL's tuner would choose it. `measured` is the small
-/// message latency inside an 8-GPU node; it scales the modelled LL latency.
+/// The fastest algorithm and protocol, as NCCL's tuner would choose: a ring, or for all-reduce a
+/// double binary tree, which moves 2 x bytes. `measured` is the small message latency inside an
+/// 8-GPU node; it scales the modelled LL latencies.
 CollectiveTime ring_time(const Collective& op, Bytes sent, int passes, Seconds measured,
-                         const hardware::Known<BytesPerSecond>& inside, const Network& network) {
+                         const hardware::Known<BytesPerSecond>& inside, const Gpu& gpu,
+                         const Network& network) {
   const RingBandwidth ring = ring_bandwidth(op.group, inside, network);
   const topology::GroupShape node_of_eight{8, 1, 8};
   const double scale = measured / ring_latency(node_of_eight, Protocol::ll, passes);
+  const BytesPerSecond cap = low_latency_cap(gpu.architecture, op.group.nodes);
   CollectiveTime best;
   bool first = true;
   for (const Protocol protocol : kProtocols) {
-    BytesPerSecond busbw = ring.busbw * ring_bandwidth_factor(protocol);
-    Seconds latency = ring_latency(op.group, protocol, passes);
-    if (passes == 2) latency = min(latency, tree_latency(op.group, protocol));
-    if (protocol == Protocol::ll) {
-      busbw = min(busbw, low_latency_cap(op.group.nodes));
-      latency *= scale;
+    const bool low_latency = protocol == Protocol::ll;
+    const auto consider = [&](Seconds latency, Bytes bytes, double factor) {
+      const BytesPerSecond busbw = ring.busbw * factor;
+      const CollectiveTime candidate{low_latency ? latency * scale : latency,
+                                     bytes / (low_latency ? min(busbw, cap) : busbw),
+                                     ring.evidence};
+      if (first || candidate.total() < best.total()) best = candidate;
+      first = false;
+    };
+    consider(ring_latency(op.group, protocol, passes), sent, ring_bandwidth_factor(protocol));
+    if (passes == 2) {
+      consider(tree_latency(op.group, protocol), 2.0 * op.bytes,
+               tree_bandwidth_factor(protocol, op.group.nodes));
     }
-    const CollectiveTime candidate{latency, sent / busbw, ring.evidence};
-    if (first || candidate.total() < best.total()) best = candidate;
-    first = false;
   }
   return best;
 }
@@ -103,19 +110,18 @@ Bytes bytes_sent(const Collective& op) {
   return Bytes(0.0);
 }
 
-std::string_view tier(const Collective& op) { return op.group.nodes > 1 ? "network" : "nvlink"; }
-
 CollectiveTime time(const Collective& op, const Gpu& gpu, const Network& network) {
   if (op.group.size <= 1) return {};
   const Bytes sent = bytes_sent(op);
   switch (op.kind) {
     case Kind::all_reduce:
       return ring_time(op, sent, 2, gpu.all_reduce_latency.value, all_reduce_busbw(gpu, op.group),
-                       network);
+                       gpu, network);
     case Kind::all_gather:
-      return ring_time(op, sent, 1, gpu.all_gather_latency.value, gpu.all_gather_busbw, network);
+      return ring_time(op, sent, 1, gpu.all_gather_latency.value, gpu.all_gather_busbw, gpu,
+                       network);
     case Kind::reduce_scatter:
-      return ring_time(op, sent, 1, gpu.reduce_scatter_latency.value, gpu.reduce_scatter_busbw,
+      return ring_time(op, sent, 1, gpu.reduce_scatter_latency.value, gpu.reduce_scatter_busbw, gpu,
                        network);
     case Kind::all_to_all:
       return exchange_time(op, gpu, network, network.all_to_all_efficiency);

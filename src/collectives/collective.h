@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "hardware/gpu.h"
 #include "hysim/units.h"
@@ -35,8 +34,6 @@ struct CollectiveTime {
 
 /// Bytes one rank sends; zero for a group of one.
 Bytes bytes_sent(const Collective& op);
-/// "network" when the group spans nodes, else "nvlink".
-std::string_view tier(const Collective& op);
 
 /// Time on `gpu`s joined by `network`; zero for a group of one.
 CollectiveTime time(const Collective& op, const hardware::Gpu& gpu,

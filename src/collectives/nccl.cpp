@@ -71,9 +71,33 @@ double ring_bandwidth_factor(Protocol protocol) {
   return 1.0;
 }
 
-BytesPerSecond low_latency_cap(std::int64_t nodes) {
-  if (nodes <= 1) return BytesPerSecond(141e9);
-  return nodes <= 2 ? BytesPerSecond(45e9) : BytesPerSecond(35e9);
+BytesPerSecond low_latency_cap(std::string_view architecture, std::int64_t nodes) {
+  struct Caps {
+    std::string_view architecture;
+    std::array<double, 3> gigabytes;  // one node, two, more
+  };
+  static constexpr std::array<Caps, 3> kCaps = {{{"hopper", {141.0, 45.0, 35.0}},
+                                                 {"ampere", {87.7, 22.5, 19.0}},
+                                                 {"blackwell", {282.0, 90.0, 70.0}}}};
+  const Caps* found = &kCaps.front();
+  for (const Caps& caps : kCaps) {
+    if (architecture.starts_with(caps.architecture)) found = &caps;
+  }
+  const std::size_t column = nodes <= 1 ? 0 : (nodes <= 2 ? 1 : 2);
+  return BytesPerSecond(found->gigabytes[column] * 1e9);
+}
+
+double tree_bandwidth_factor(Protocol protocol, std::int64_t nodes) {
+  constexpr double kTree = 0.92;
+  switch (protocol) {
+    case Protocol::ll:
+      return kTree / 3.8;
+    case Protocol::ll128:
+      return kTree * (nodes <= 1 ? 7.0 / 9.0 : 120.0 / 128.0);
+    case Protocol::simple:
+      return kTree;
+  }
+  return kTree;
 }
 
 Seconds hop_latency(bool crosses_network) {

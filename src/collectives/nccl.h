@@ -1,10 +1,11 @@
 // NCCL's own latency model: base and per-hop latencies of its protocols, from which a protocol is
 // chosen as its tuner does. Latencies steer the choice; they are not guaranteed times.
-// Source: NVIDIA/nccl src/graph/tuning.cc at 5067397c (2.30.7), Hopper column.
+// Source: NVIDIA/nccl src/graph/tuning.cc at 5067397c (2.30.7); hop latencies of its NVLink column.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "hysim/units.h"
 #include "topology/groups.h"
@@ -25,7 +26,12 @@ Seconds tree_latency(const topology::GroupShape& group, Protocol protocol);
 
 /// Share of the ring's bus bandwidth that the protocol reaches, and its cap.
 double ring_bandwidth_factor(Protocol protocol);
-BytesPerSecond low_latency_cap(std::int64_t nodes);
+/// Cap of the LL protocol on 1, 2 or more nodes, by GPU architecture ("ampere", "blackwell"; any
+/// other as "hopper").
+BytesPerSecond low_latency_cap(std::string_view architecture, std::int64_t nodes);
+
+/// Share of the ring's bus bandwidth that the double binary tree reaches with `protocol`.
+double tree_bandwidth_factor(Protocol protocol, std::int64_t nodes);
 
 /// Latency of a point-to-point message: one hop of the Simple protocol.
 Seconds hop_latency(bool crosses_network);

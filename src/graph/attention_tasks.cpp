@@ -37,7 +37,7 @@ void LayerBuilder::attention_backward() {
   output_projection_backward();
   switch (spec_.attention) {
     case AttentionKind::gqa:
-      gqa_backward();
+      gqa_core_backward();
       break;
     case AttentionKind::mla:
       mla_core_backward();
@@ -46,8 +46,12 @@ void LayerBuilder::attention_backward() {
       dsa_core_backward();
       break;
   }
-  if (spec_.attention != AttentionKind::gqa) mla_projections_backward();
   regather();
+  if (spec_.attention == AttentionKind::gqa) {
+    gqa_projection_backward();
+  } else {
+    mla_projections_backward();
+  }
   leave_tp();
   b_.compute("elementwise/norm", ops::norm(hidden_elements(), Pass::backward));
 }
@@ -78,10 +82,13 @@ void LayerBuilder::gqa_projection_forward() {
   rotary(Pass::forward);
 }
 
-void LayerBuilder::gqa_backward() {
+void LayerBuilder::gqa_core_backward() {
   if (c_.cp.size > 1) gather_keys(kv_bytes());
   b_.compute("attention/dense_backward", ops::dense_attention_backward(gqa()));
   scatter_key_gradients(kv_bytes());
+}
+
+void LayerBuilder::gqa_projection_backward() {
   rotary(Pass::backward);
   linear_backward(kAttention, tokens(), qkv_width(), m_.hidden, t_.precision);
 }
@@ -96,12 +103,14 @@ void LayerBuilder::rotary(Pass pass) {
 
 void LayerBuilder::mla_projections_forward() {
   const model::Attention& a = m_.attention;
+  // Every TP rank projects its own part of the sequence to the latents.
+  const std::int64_t own = c_.split_tokens();
   if (a.q_lora_rank > 0) {
-    linear_forward(kAttention, tokens(), a.q_lora_rank, m_.hidden, t_.precision);
-    b_.compute("elementwise/norm", ops::norm(tokens() * a.q_lora_rank, Pass::forward));
+    linear_forward(kAttention, own, a.q_lora_rank, m_.hidden, t_.precision);
+    b_.compute("elementwise/norm", ops::norm(own * a.q_lora_rank, Pass::forward));
   }
-  linear_forward(kAttention, tokens(), latent(), m_.hidden, t_.precision);
-  b_.compute("elementwise/norm", ops::norm(tokens() * a.kv_lora_rank, Pass::forward));
+  linear_forward(kAttention, own, latent(), m_.hidden, t_.precision);
+  b_.compute("elementwise/norm", ops::norm(own * a.kv_lora_rank, Pass::forward));
   mla_up_forward();
 }
 
@@ -130,11 +139,12 @@ void LayerBuilder::mla_projections_backward() {
   }
   const std::int64_t query_input = a.q_lora_rank > 0 ? a.q_lora_rank : m_.hidden;
   linear_backward(kAttention, tokens(), heads() * qk_dim(), query_input, t_.precision);
-  b_.compute("elementwise/norm", ops::norm(tokens() * a.kv_lora_rank, Pass::backward));
-  linear_backward(kAttention, tokens(), latent(), m_.hidden, t_.precision);
+  const std::int64_t own = c_.split_tokens();
+  b_.compute("elementwise/norm", ops::norm(own * a.kv_lora_rank, Pass::backward));
+  linear_backward(kAttention, own, latent(), m_.hidden, t_.precision);
   if (a.q_lora_rank > 0) {
-    b_.compute("elementwise/norm", ops::norm(tokens() * a.q_lora_rank, Pass::backward));
-    linear_backward(kAttention, tokens(), a.q_lora_rank, m_.hidden, t_.precision);
+    b_.compute("elementwise/norm", ops::norm(own * a.q_lora_rank, Pass::backward));
+    linear_backward(kAttention, own, a.q_lora_rank, m_.hidden, t_.precision);
   }
 }
 

@@ -79,8 +79,28 @@ void build_chunks(Program& program, const LayerContext& context) {
   }
   const std::int64_t mtp_stage =
       plan.training.mtp_stage < 0 ? program.pp - 1 : plan.training.mtp_stage;
-  program.chunks[static_cast<std::size_t>((program.vpp - 1) * program.pp + mtp_stage)].mtp =
-      plan.training.mtp_num_layers;
+  Chunk& mtp = program.chunks[static_cast<std::size_t>((program.vpp - 1) * program.pp + mtp_stage)];
+  mtp.mtp = plan.training.mtp_num_layers;
+  // The logits of MTP layers are computed with the model's own.
+  program.chunks.back().losses = 1 + plan.training.mtp_num_layers;
+
+  Chunk* const holder = plan.model.tied_embedding ? &program.chunks.back()
+                        : mtp.mtp > 0             ? &mtp
+                                                  : nullptr;
+  if (holder != nullptr) holder->embedding_copy = holder->stage != 0;
+}
+
+/// Gradients of the embedding matrix are summed over the two stages that hold it.
+void build_embedding_reduce(Program& program, const topology::Groups& groups,
+                            std::int64_t gpus_per_node) {
+  for (const Chunk& chunk : program.chunks) {
+    if (!chunk.embedding_copy) continue;
+    program.embedding_reduce.kind = collectives::Kind::all_reduce;
+    program.embedding_reduce.group =
+        topology::shape_of({0, chunk.stage * groups.pp_stride}, gpus_per_node);
+    program.embedding_reduce.bytes =
+        Bytes(program.embedding_copy_parameters.dense * program.gradient_bytes);
+  }
 }
 
 }  // namespace
@@ -102,19 +122,15 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   program.zero = plan.parallelism.zero;
   program.overlap = plan.overlap;
   program.gradient_bytes = plan.training.gradient == GradientType::fp32 ? 4.0 : 2.0;
-  program.sequences_per_rank_step =
-      real(program.micro_batches) * real(plan.workload.micro_batch_size);
 
   build_chunks(program, context);
   program.embedding = build_embedding(program, context);
   program.embedding_parameters = share_of(model::embedding_tensors(plan.model), sizes);
+  // Learned positions are not copied.
+  program.embedding_copy_parameters.dense =
+      real(plan.model.vocab) * real(plan.model.hidden) / real(sizes.tp);
   program.head = build_head(program, context);
   program.head_parameters = share_of(model::head_tensors(plan.model), sizes);
-  if (plan.model.tied_embedding && sizes.pp > 1) {
-    // The last stage holds its own copy of the tied embedding matrix.
-    program.head_parameters.dense +=
-        real(plan.model.vocab) * real(plan.model.hidden) / real(sizes.tp);
-  }
   if (plan.training.mtp_num_layers > 0) {
     program.mtp = build_mtp(program, context, plan.training.recompute == Recompute::full);
     program.mtp_parameters =
@@ -123,6 +139,7 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   }
 
   const topology::Groups groups = topology::groups_of_rank_zero(sizes, plan.parallelism.rank_order);
+  build_embedding_reduce(program, groups, gpus_per_node);
   program.dense_group = topology::shape_of(groups.dp_cp, gpus_per_node);
   program.expert_group = topology::shape_of(groups.edp, gpus_per_node);
   const std::int64_t world = sizes.world();
@@ -144,6 +161,7 @@ ParameterShare stage_parameters(const Program& program, std::int64_t stage) {
       share += program.layer_parameters[static_cast<std::size_t>(layer)];
     }
     if (chunk.embedding) share += program.embedding_parameters;
+    if (chunk.embedding_copy) share += program.embedding_copy_parameters;
     if (chunk.head) share += program.head_parameters;
     for (std::int64_t i = 0; i < chunk.mtp; ++i) share += program.mtp_parameters;
   }

@@ -30,7 +30,6 @@ void LayerBuilder::ffn_backward() {
   if (spec_.ffn == FfnKind::dense) {
     enter_tp();
     dense_ffn_backward(m_.dense_ffn);
-    regather();
     leave_tp();
   } else {
     moe_backward();
@@ -51,6 +50,7 @@ void LayerBuilder::dense_ffn_backward(std::int64_t width, std::string_view part)
   linear_backward(part, tokens(), m_.hidden, local, t_.precision);
   b_.compute("elementwise/activation",
              ops::activation(tokens() * local, m_.gated_ffn, Pass::backward));
+  regather();
   linear_backward(part, tokens(), local * (m_.gated_ffn ? 2 : 1), m_.hidden, t_.precision);
 }
 
@@ -111,7 +111,6 @@ void LayerBuilder::shared_expert(Pass pass) {
     dense_ffn_forward(m_.moe.shared_ffn, "experts/shared");
   } else {
     dense_ffn_backward(m_.moe.shared_ffn, "experts/shared");
-    regather();
   }
   leave_tp();
 }

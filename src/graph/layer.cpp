@@ -73,26 +73,106 @@ Bytes bytes_again(const Plan& plan, const LayerContext& c,
   return again;
 }
 
-void add_head_forward(Program& program, TaskList& list, const LayerContext& c,
-                      std::string_view phase) {
+/// Sum of the items that hold keys of other ranks.
+Bytes gathered(const std::vector<ops::NamedBytes>& items) {
+  Bytes sum;
+  for (const ops::NamedBytes& item : items) {
+    if (item.name.starts_with("gathered_")) sum += item.bytes;
+  }
+  return sum;
+}
+
+/// Bytes a layer keeps and needs while it is worked on.
+void add_layer_memory(LayerProgram& layer, const LayerContext& c, Recompute how) {
+  const Plan& plan = *c.plan;
+  const std::vector<ops::NamedBytes> saved =
+      ops::saved_activations(plan.model, layer.spec, c.shape);
+  const std::vector<ops::NamedBytes> alive =
+      ops::transient_activations(plan.model, layer.spec, c.shape);
+  if (how == Recompute::full) {
+    // The layer's input is the checkpoint itself.
+    layer.saved = ops::checkpoint_bytes(plan.model, c.shape);
+    layer.recomputed = ops::sum(saved) - layer.saved;
+    layer.gathered_again = gathered(saved);
+  } else {
+    if (how == Recompute::selective) layer.recomputed = bytes_again(plan, c, saved);
+    layer.saved = ops::sum(saved) - layer.recomputed;
+  }
+  layer.gathered = layer.gathered_again + gathered(alive);
+  layer.working_set = layer.recomputed + ops::sum(alive);
+}
+
+/// Top-k indices kept for backward and the workspace of selection.
+void add_selection_memory(LayerProgram& layer, const LayerContext& c, Recompute how,
+                          bool lends_indices) {
+  const Plan& plan = *c.plan;
+  // Without recomputation attention's backward needs the indices; replay keeps them too.
+  const bool once = how == Recompute::none ||
+                    (how == Recompute::selective && !plan.training.recompute_modules.core_attn);
+  if (once || plan.kernels.selection_replay || lends_indices) {
+    layer.indices = ops::index_bytes(c.top_k(), c.shape);
+  }
+  const ops::SelectionShape shape = c.selection();
+  if (plan.kernels.selection == Selection::table) {
+    const std::int64_t rows =
+        ops::rows_per_chunk(shape, plan.kernels.score_chunk_bytes, plan.kernels.score_chunk_rows);
+    layer.score_workspace = ops::table_workspace(shape, plan.kernels.topk, rows);
+  } else if (plan.kernels.selection == Selection::naive) {
+    layer.score_workspace = ops::naive_workspace(shape);
+  }
+  if (plan.training.indexer_loss == IndexerLoss::dense) {
+    // Teacher and index distributions over all keys, fp32 (Megatron materialises both).
+    layer.score_workspace += Bytes(2.0 * kFp32Bytes * real(c.tokens()) * real(shape.sequence_keys));
+  }
+}
+
+/// `n` alike kernels as one task.
+ops::Work times(ops::Work work, double n) {
+  work.flops *= n;
+  work.vector_flops *= n;
+  work.read *= n;
+  work.written *= n;
+  work.tiles *= n;
+  work.launches *= n;
+  return work;
+}
+
+/// Logits are computed for `rows` tokens at a time.
+struct HeadShape {
+  std::int64_t vocab = 0;  // of this rank
+  std::int64_t rows = 0;
+  double chunks = 1.0;
+};
+HeadShape head_shape(const LayerContext& c) {
+  HeadShape shape;
+  const std::int64_t chunk = c.plan->training.loss_chunk_tokens;
+  shape.vocab = (c.plan->model.vocab + c.shape.tp - 1) / c.shape.tp;
+  shape.rows = chunk > 0 ? std::min(chunk, c.tokens()) : c.tokens();
+  shape.chunks = real(c.tokens()) / real(shape.rows);
+  return shape;
+}
+
+void add_head_forward(Program& program, TaskList& list, const LayerContext& c) {
   const model::Transformer& m = c.plan->model;
-  ListBuilder b(program, list, phase);
+  const HeadShape s = head_shape(c);
+  ListBuilder b(program, list, "forward");
   b.compute("elementwise/norm", ops::norm(c.split_tokens() * m.hidden, Pass::forward));
   if (c.shape.sequence_parallel) enter_sequence_parallel(b, c);
-  const std::int64_t vocab = (m.vocab + c.shape.tp - 1) / c.shape.tp;
-  b.compute("vocabulary/logits", ops::gemm(c.tokens(), vocab, m.hidden, Precision::bf16));
-  b.compute("vocabulary/loss", ops::cross_entropy(c.tokens(), vocab, Pass::forward));
+  b.compute("vocabulary/logits",
+            times(ops::gemm(s.rows, s.vocab, m.hidden, Precision::bf16), s.chunks));
+  b.compute("vocabulary/loss", times(ops::cross_entropy(s.rows, s.vocab, Pass::forward), s.chunks));
 }
 
 void add_head_backward(Program& program, TaskList& list, const LayerContext& c) {
   const model::Transformer& m = c.plan->model;
+  const HeadShape s = head_shape(c);
   ListBuilder b(program, list, "backward");
-  const std::int64_t vocab = (m.vocab + c.shape.tp - 1) / c.shape.tp;
-  b.compute("vocabulary/loss", ops::cross_entropy(c.tokens(), vocab, Pass::backward));
+  b.compute("vocabulary/loss",
+            times(ops::cross_entropy(s.rows, s.vocab, Pass::backward), s.chunks));
   b.compute("vocabulary/logits",
-            ops::gemm_input_gradient(c.tokens(), vocab, m.hidden, Precision::bf16));
+            times(ops::gemm_input_gradient(s.rows, s.vocab, m.hidden, Precision::bf16), s.chunks));
   b.compute("vocabulary/logits",
-            ops::gemm_weight_gradient(c.tokens(), vocab, m.hidden, Precision::bf16));
+            times(ops::gemm_weight_gradient(s.rows, s.vocab, m.hidden, Precision::bf16), s.chunks));
   leave_sequence_parallel(b, c);
   b.compute("elementwise/norm", ops::norm(c.split_tokens() * m.hidden, Pass::backward));
 }
@@ -215,6 +295,7 @@ LayerContext make_context(const Plan& plan, std::int64_t gpus_per_node) {
   context.shape.etp = p.sizes.etp;
   context.shape.sequence_parallel = p.sequence_parallel && p.sizes.tp > 1;
   context.shape.cp_gathers = p.sizes.cp > 1;
+  context.shape.trains_indexer = plan.training.indexer_loss != IndexerLoss::off;
   const topology::Groups groups = topology::groups_of_rank_zero(p.sizes, p.rank_order);
   context.tp = topology::shape_of(groups.tp, gpus_per_node);
   context.cp = topology::shape_of(groups.cp, gpus_per_node);
@@ -279,43 +360,9 @@ LayerProgram build_layer(Program& program, const LayerContext& context,
   layer.backward = std::move(again);
   append(layer.backward, backward);
 
-  const std::vector<ops::NamedBytes> saved =
-      ops::saved_activations(plan.model, spec, context.shape);
-  const std::vector<ops::NamedBytes> alive =
-      ops::transient_activations(plan.model, spec, context.shape);
-  const Bytes transient = ops::sum(alive);
-  for (const ops::NamedBytes& item : alive) {
-    if (item.name.starts_with("gathered_")) layer.gathered += item.bytes;
-  }
-  if (recompute) {
-    layer.saved = ops::checkpoint_bytes(plan.model, context.shape);
-    layer.working_set = ops::sum(saved) + transient;
-  } else {
-    const Bytes made_again = selective ? bytes_again(plan, context, saved) : Bytes(0.0);
-    layer.saved = ops::sum(saved) - made_again;
-    layer.working_set = transient + made_again;
-  }
+  add_layer_memory(layer, context, how);
   if (spec.index == IndexRole::computes) {
-    // Without recomputation attention's backward needs the indices; replay keeps them too.
-    const bool once =
-        how == Recompute::none || (selective && !plan.training.recompute_modules.core_attn);
-    if (once || plan.kernels.selection_replay || lends_indices) {
-      layer.indices = ops::index_bytes(plan.model, context.shape) *
-                      (real(context.top_k()) / real(plan.model.indexer.top_k));
-    }
-    const ops::SelectionShape shape = context.selection();
-    if (plan.kernels.selection == Selection::table) {
-      const std::int64_t rows =
-          ops::rows_per_chunk(shape, plan.kernels.score_chunk_bytes, plan.kernels.score_chunk_rows);
-      layer.score_workspace = ops::table_workspace(shape, plan.kernels.topk, rows);
-    } else if (plan.kernels.selection == Selection::naive) {
-      layer.score_workspace = ops::naive_workspace(shape);
-    }
-    if (plan.training.indexer_loss == IndexerLoss::dense) {
-      // Teacher and index distributions over all keys, fp32 (Megatron materialises both).
-      layer.score_workspace +=
-          Bytes(2.0 * kFp32Bytes * real(context.tokens()) * real(shape.sequence_keys));
-    }
+    add_selection_memory(layer, context, how, lends_indices);
   }
   return layer;
 }
@@ -340,14 +387,11 @@ LayerProgram build_embedding(Program& program, const LayerContext& c) {
 
 LayerProgram build_head(Program& program, const LayerContext& c) {
   LayerProgram layer;
-  add_head_forward(program, layer.forward, c, "forward");
+  add_head_forward(program, layer.forward, c);
   add_head_backward(program, layer.backward, c);
-  const model::Transformer& m = c.plan->model;
-  const std::int64_t vocab = (m.vocab + c.shape.tp - 1) / c.shape.tp;
-  const std::int64_t chunk = c.plan->training.loss_chunk_tokens;
-  const std::int64_t rows = chunk > 0 ? std::min(chunk, c.tokens()) : c.tokens();
-  layer.saved = Bytes(kFp32Bytes * real(rows) * real(vocab));        // fp32 logits
-  layer.working_set = Bytes(kFp32Bytes * real(rows) * real(vocab));  // their gradient
+  const HeadShape s = head_shape(c);
+  layer.saved = Bytes(kFp32Bytes * real(s.rows) * real(s.vocab));        // fp32 logits
+  layer.working_set = Bytes(kFp32Bytes * real(s.rows) * real(s.vocab));  // their gradient
   return layer;
 }
 
@@ -361,26 +405,21 @@ LayerProgram build_mtp(Program& program, const LayerContext& c, bool recompute) 
   const std::int64_t width = m.hidden / c.shape.tp;
   const auto join = [&](TaskList& list, std::string_view phase) {
     LayerBuilder b(program, list, c, spec, phase);
+    b.list().compute("vocabulary/embedding",
+                     ops::embedding(c.split_tokens(), m.hidden, Pass::forward));
     b.list().compute("elementwise/norm", ops::norm(2 * c.split_tokens() * m.hidden, Pass::forward));
     b.linear_forward("linear/mtp", c.tokens(), width, 2 * m.hidden, c.plan->training.precision);
   };
   join(layer.forward, "forward");
   append(layer.forward, inner.forward);
-  TaskList head_forward;
-  add_head_forward(program, head_forward, c, "forward");
-  append(layer.forward, head_forward);
-
-  add_head_backward(program, layer.backward, c);
-  if (recompute) {
-    TaskList again;
-    join(again, "recompute");
-    append(layer.backward, again);
-  }
+  if (recompute) join(layer.backward, "recompute");
   append(layer.backward, inner.backward);
   TaskList join_backward;
   LayerBuilder b(program, join_backward, c, spec, "backward");
   b.linear_backward("linear/mtp", c.tokens(), width, 2 * m.hidden, c.plan->training.precision);
   b.list().compute("elementwise/norm", ops::norm(2 * c.split_tokens() * m.hidden, Pass::backward));
+  b.list().compute("vocabulary/embedding",
+                   ops::embedding(c.split_tokens(), m.hidden, Pass::backward));
   append(layer.backward, join_backward);
   return layer;
 }

@@ -107,7 +107,8 @@ class LayerBuilder {
   }
   void core_forward(const Selecting& what);
   void gqa_projection_forward();
-  void gqa_backward();
+  void gqa_core_backward();
+  void gqa_projection_backward();
   void rotary(ops::Pass pass);
 
   // --- multi-head latent attention ---

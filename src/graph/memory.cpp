@@ -12,34 +12,59 @@ namespace {
 constexpr double kWeightBytes = 2.0;
 constexpr double kAdamBytes = 12.0;
 
-/// What the layers of one stage keep for one micro-batch, and the largest they need at a time.
+/// What the layers of one stage keep for one micro-batch, and the most they need at a time.
 struct LayerBytes {
   Bytes checkpoints;
   Bytes activations;
   Bytes indices;
   Bytes working_set;
   Bytes gathered;
-  Bytes workspace;  // these three of the layer with the largest working_set + workspace
+  Bytes workspace;  // these three of the layers with the largest working_set + workspace
 };
 
-void add_layer(LayerBytes& sum, const LayerProgram& layer) {
-  (layer.recompute ? sum.checkpoints : sum.activations) += layer.saved;
+/// Layers that are recomputed together: those between two checkpoints of a chunk.
+std::int64_t block_layers(const Training& training, std::int64_t layers) {
+  if (training.recompute_method != RecomputeMethod::uniform) return 1;
+  return std::clamp<std::int64_t>(training.recompute_num_layers, 1,
+                                  std::max<std::int64_t>(layers, 1));
+}
+
+/// One layer of a chunk of `layers`; of a block only one layer keeps its input.
+void add_layer(LayerBytes& sum, const LayerProgram& layer, std::int64_t block) {
+  if (!layer.recompute) {
+    sum.activations += layer.saved;
+    block = 1;
+  }
   sum.indices += layer.indices;
-  if (sum.working_set + sum.workspace < layer.working_set + layer.score_workspace) {
-    sum.working_set = layer.working_set;
-    sum.gathered = layer.gathered;
+  const double others = real(block - 1);
+  const Bytes working_set = layer.working_set + layer.recomputed * others;
+  if (sum.working_set + sum.workspace < working_set + layer.score_workspace) {
+    sum.working_set = working_set;
+    sum.gathered = layer.gathered + layer.gathered_again * others;
     sum.workspace = layer.score_workspace;
   }
 }
 
-LayerBytes stage_layers(const Program& program, std::int64_t stage) {
+LayerBytes stage_layers(const Program& program, const Training& training, std::int64_t stage) {
   LayerBytes sum;
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
-    for (const std::int32_t layer : chunk.layers) {
-      add_layer(sum, program.layers[static_cast<std::size_t>(layer)]);
+    const auto count = static_cast<std::int64_t>(chunk.layers.size());
+    const std::int64_t block = block_layers(training, count);
+    std::int64_t recomputed = 0;
+    Bytes checkpoint;
+    for (const std::int32_t index : chunk.layers) {
+      const LayerProgram& layer = program.layers[static_cast<std::size_t>(index)];
+      add_layer(sum, layer, block);
+      if (!layer.recompute) continue;
+      ++recomputed;
+      checkpoint = layer.saved;
     }
-    for (std::int64_t i = 0; i < chunk.mtp; ++i) add_layer(sum, program.mtp);
+    sum.checkpoints += checkpoint * real((recomputed + block - 1) / block);
+    for (std::int64_t i = 0; i < chunk.mtp; ++i) {
+      add_layer(sum, program.mtp, 1);
+      if (program.mtp.recompute) sum.checkpoints += program.mtp.saved;
+    }
   }
   return sum;
 }
@@ -59,29 +84,19 @@ StageBytes stage_memory(const Program& program, const Training& training, std::i
   const ModelState state =
       model_state(stage_parameters(program, stage), program.gradient_bytes, program.zero,
                   program.dense_group.size, program.expert_group.size);
-  const LayerBytes layers = stage_layers(program, stage);
+  const LayerBytes layers = stage_layers(program, training, stage);
   // Chunks are equal shares of the stage; a chunk's activations live from its forward to backward.
   const double in_flight =
       real(peak_in_flight(program.pp, program.vpp, program.micro_batches, stage)) /
       real(program.vpp);
-  const double checkpoint_interval =
-      training.recompute == Recompute::full && training.recompute_method == RecomputeMethod::uniform
-          ? real(std::max<std::int64_t>(1, training.recompute_num_layers))
-          : 1.0;
-
-  // Between two checkpoints the inputs of the layers are recomputed as well.
-  Bytes layer_moment = layers.working_set * checkpoint_interval + layers.workspace;
   Bytes logits;
   Bytes logit_gradients;
-  std::int64_t losses = 0;
   for (const Chunk& chunk : program.chunks) {
-    if (chunk.stage == stage) losses += (chunk.head ? 1 : 0) + chunk.mtp;
-  }
-  if (losses > 0) {
-    logits = program.head.saved * real(losses);
+    if (chunk.stage != stage || chunk.losses == 0) continue;
+    logits = program.head.saved * real(chunk.losses);
     logit_gradients = program.head.working_set;
   }
-  const bool loss_moment = layer_moment < logits + logit_gradients;
+  const bool loss_moment = layers.working_set + layers.workspace < logits + logit_gradients;
 
   StageBytes result;
   const auto add = [&](const char* name, Bytes bytes) {
@@ -92,14 +107,14 @@ StageBytes stage_memory(const Program& program, const Training& training, std::i
   add("weights", state.weights);
   add("gradients", state.gradients);
   add("optimizer", state.optimizer);
-  add("checkpoints", layers.checkpoints * (in_flight / checkpoint_interval));
+  add("checkpoints", layers.checkpoints * in_flight);
   add("activations", layers.activations * in_flight);
   add("saved_indices", layers.indices * in_flight);
   if (loss_moment) {
     add("logits", logits);
     add("logit_gradients", logit_gradients);
   } else {
-    add("working_set", layers.working_set * checkpoint_interval - layers.gathered);
+    add("working_set", layers.working_set - layers.gathered);
     add("communication_buffers", layers.gathered);
     add("score_workspace", layers.workspace);
   }

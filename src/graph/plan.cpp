@@ -57,6 +57,10 @@ void check_experts(const Plan& plan, Checker& checker) {
     }
     return;
   }
+  if (s.tp > 1 && !plan.parallelism.sequence_parallel) {
+    checker.fault("parallelism.sequence_parallel",
+                  "experts with tp > 1 need sequence parallelism (Megatron-LM refuses it as well)");
+  }
   checker.multiple("parallelism.ep", "number of experts", plan.model.moe.num_experts, "ep", s.ep);
   checker.multiple("parallelism.ep", "tp x cp x dp", s.tp * s.cp * s.dp, "ep x etp", s.ep * s.etp);
   checker.multiple("parallelism.etp", "moe_intermediate_size", plan.model.moe.expert_ffn, "etp",
@@ -75,6 +79,31 @@ void check_index_sharing(const Plan& plan, Checker& checker) {
                         "pipeline chunk; move the boundary to a layer that computes its own");
     }
     layer += count;
+  }
+}
+
+/// MTP layers read the last layer's output: no layer may come after them.
+void check_mtp_stage(const Plan& plan, Checker& checker) {
+  const std::int64_t pp = plan.parallelism.sizes.pp;
+  const std::int64_t stage = plan.training.mtp_stage;
+  if (stage >= pp) {
+    checker.fault("training.mtp_stage", "must be below pp = " + std::to_string(pp));
+    return;
+  }
+  const auto& layout = plan.parallelism.layers_per_chunk;
+  if (stage < 0 || plan.training.mtp_num_layers == 0 ||
+      static_cast<std::int64_t>(layout.size()) != plan.chunks()) {
+    return;
+  }
+  for (auto c = static_cast<std::size_t>((plan.parallelism.vpp - 1) * pp + stage + 1);
+       c < layout.size(); ++c) {
+    if (layout[c] == 0) continue;
+    checker.fault("training.mtp_stage", "MTP layers follow the last layer, but chunk " +
+                                            std::to_string(c) + " after stage " +
+                                            std::to_string(stage) + " still has " +
+                                            std::to_string(layout[c]) +
+                                            " layers; the last stage is " + std::to_string(pp - 1));
+    return;
   }
 }
 
@@ -98,10 +127,10 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
   checker.multiple("workload.global_batch_size", "global_batch_size", w.global_batch_size,
                    "dp x micro_batch_size", s.dp * w.micro_batch_size);
   if (plan.chunks() <= kMaxChunks && plan.micro_batches() > kMaxScheduled / plan.chunks()) {
-    checker.fault("workload.global_batch_size",
-                  "makes " + std::to_string(plan.micro_batches()) +
-                      " micro-batches a pipeline; at most " +
-                      std::to_string(kMaxScheduled / plan.chunks()) + " are scheduled");
+    checker.fault("workload.global_batch_size", "makes " + std::to_string(plan.micro_batches()) +
+                                                    " micro-batches a pipeline; at most " +
+                                                    std::to_string(kMaxScheduled / plan.chunks()) +
+                                                    " are scheduled");
   }
   const std::int64_t cuts = s.cp > 1 && p.cp_split == ops::CpSplit::zigzag ? 2 * s.cp : s.cp;
   checker.multiple("workload.seq_len", "seq_len", w.seq_len,
@@ -136,9 +165,7 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
                   "the model has " + std::to_string(plan.model.mtp_layers) + " MTP layers, not " +
                       std::to_string(plan.training.mtp_num_layers));
   }
-  if (plan.training.mtp_stage >= s.pp) {
-    checker.fault("training.mtp_stage", "must be below pp = " + std::to_string(s.pp));
-  }
+  check_mtp_stage(plan, checker);
   return checker.take();
 }
 

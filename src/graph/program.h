@@ -31,11 +31,13 @@ struct LayerProgram {
   model::LayerSpec spec;
   bool recompute = false;  // backward runs the forward again
   TaskList forward;
-  TaskList backward;      // recomputation first
-  Bytes saved;            // kept from forward to backward of one micro-batch
-  Bytes indices;          // part of saved-for-backward: top-k indices
-  Bytes working_set;      // alive while the layer is worked on
-  Bytes gathered;         // part of working_set: keys of other ranks
+  TaskList backward;     // recomputation first
+  Bytes saved;           // kept from forward to backward of one micro-batch
+  Bytes indices;         // part of saved-for-backward: top-k indices
+  Bytes working_set;     // alive while the layer is worked on
+  Bytes recomputed;      // part of working_set: what recomputation makes, for each layer of a block
+  Bytes gathered;        // part of working_set: keys of other ranks
+  Bytes gathered_again;  // part of both: gathered keys that recomputation makes
   Bytes score_workspace;  // of the selection
 };
 
@@ -54,9 +56,12 @@ struct ParameterShare {
 struct Chunk {
   std::int64_t stage = 0;
   std::vector<std::int32_t> layers;  // indices into Program::layers, in model order
-  bool embedding = false;
+  bool embedding = false;            // looks tokens up
+  bool embedding_copy = false;       // holds the embedding matrix again, for MTP or a tied head
   bool head = false;
   std::int64_t mtp = 0;  // MTP layers placed here
+  std::int64_t losses =
+      0;  // logits and losses computed here: the model's and one of each MTP layer
 };
 
 struct Program {
@@ -68,6 +73,9 @@ struct Program {
   ParameterShare mtp_parameters;
   LayerProgram embedding;
   ParameterShare embedding_parameters;
+  ParameterShare embedding_copy_parameters;  // of a stage that holds the matrix again
+  /// Gradients of an embedding matrix that two stages hold; a group of one when only one does.
+  collectives::Collective embedding_reduce;
   LayerProgram head;  // final norm, logits, loss
   ParameterShare head_parameters;
   std::vector<Chunk> chunks;  // in model order: chunk v * pp + stage
@@ -81,7 +89,6 @@ struct Program {
   double gradient_bytes = 4.0;  // per parameter
   int zero = 1;
   Overlap overlap;
-  double sequences_per_rank_step = 0.0;  // micro-batches x micro_batch_size
 
   std::int32_t leaf(const std::string& path);
 };

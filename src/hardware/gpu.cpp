@@ -144,7 +144,7 @@ constexpr Field kGpuFields[] = {
 constexpr std::size_t kFieldCount = std::size(kGpuFields);
 
 // Fails when a field is added to Gpu and not to the table.
-static_assert(sizeof(Gpu) == sizeof(std::string) + kFieldCount * sizeof(Known<double>));
+static_assert(sizeof(Gpu) == 2 * sizeof(std::string) + kFieldCount * sizeof(Known<double>));
 
 /// The objects of a profile by path ("", "laws", "collectives/all_reduce"), each read once.
 class Folders {
@@ -337,6 +337,7 @@ Gpu resolve(const GpuProfile& profile, const config::Sampler& sampler) {
   assert(profile.fields.size() == kFieldCount);
   Gpu gpu;
   gpu.name = profile.name;
+  gpu.architecture = profile.architecture;
   for (std::size_t i = 0; i < kFieldCount; ++i) {
     const Sourced& sourced = profile.fields[i];
     const double value = clamped(sampler(sourced), kGpuFields[i].bound);

@@ -17,16 +17,17 @@ using config::Known;
 /// profile keys are in kGpuFields (gpu.cpp); laws that use them are in src/cost.
 struct Gpu {
   std::string name;
+  std::string architecture;  // "hopper", "ampere", ...
 
   // Pipes and memory.
   Known<double> sm_count;
   Known<PerSecond> clock;
-  Known<FlopsPerSecond> bf16;   // dense tensor peak
-  Known<FlopsPerSecond> fp8;    // dense tensor peak; equals bf16 where the GPU has no fp8
-  Known<FlopsPerSecond> fp32;   // vector peak
+  Known<FlopsPerSecond> bf16;  // dense tensor peak
+  Known<FlopsPerSecond> fp8;   // dense tensor peak; equals bf16 where the GPU has no fp8
+  Known<FlopsPerSecond> fp32;  // vector peak
   Known<BytesPerSecond> hbm_bandwidth;
-  Known<Bytes> hbm_capacity;    // as sold
-  Known<Bytes> hbm_usable;      // as the driver reports
+  Known<Bytes> hbm_capacity;  // as sold
+  Known<Bytes> hbm_usable;    // as the driver reports
   Known<Bytes> l2;
   Known<BytesPerSecond> nvlink;  // per direction
 
@@ -35,28 +36,28 @@ struct Gpu {
   Known<double> gemm_fp8;
   Known<double> grouped_gemm_bf16;
   Known<double> grouped_gemm_fp8;
-  Known<double> attention_forward;          // dense flash attention, long sequences
+  Known<double> attention_forward;  // dense flash attention, long sequences
   Known<double> attention_backward;
-  Known<double> sparse_attention_forward;   // gather of selected rows, compute side
+  Known<double> sparse_attention_forward;  // gather of selected rows, compute side
   Known<double> sparse_attention_backward_cudnn;
   // TileLang's backward is bound inside the SM, not by the tensor pipe: flop per SM-cycle.
   Known<double> sparse_backward_tilelang_flop_per_sm_cycle;
-  Known<double> index_loss;                 // fraction of the bf16 peak
-  Known<double> stream_fraction;            // of HBM bandwidth, streaming kernels
-  Known<double> scatter_fraction;           // of HBM bandwidth, random row gathers and atomics
-  Known<double> l2_hit_gather;              // share of gathered rows served by L2
-  Known<double> l2_hit_scatter;             // share of scattered rows absorbed by L2
+  Known<double> index_loss;        // fraction of the bf16 peak
+  Known<double> stream_fraction;   // of HBM bandwidth, streaming kernels
+  Known<double> scatter_fraction;  // of HBM bandwidth, random row gathers and atomics
+  Known<double> l2_hit_gather;     // share of gathered rows served by L2
+  Known<double> l2_hit_scatter;    // share of scattered rows absorbed by L2
 
   // Selection.
-  Known<double> score_tensor_fraction;      // of the tensor peak, scoring MMA alone
-  Known<double> score_epilogue_cycles;      // SM-cycles per scored pair, head-independent part
-  Known<double> score_epilogue_lane_ops;    // fp32 lane operations per pair and head
-  Known<double> torch_topk_cycles;          // SM-cycles per table element
-  Known<double> torch_topk_bytes;           // HBM bytes per table element (floor)
-  Known<double> radix_topk_cycles;          // SM-cycles per table element
-  Known<double> radix_topk_bytes;           // HBM bytes per table element (floor)
-  Known<double> hytopk_scan_overhead;       // fraction of scoring time added by gate and append
-  Known<double> hytopk_compaction_cycles;   // SM-cycles of one compaction of one query block
+  Known<double> score_tensor_fraction;     // of the tensor peak, scoring MMA alone
+  Known<double> score_epilogue_cycles;     // SM-cycles per scored pair, head-independent part
+  Known<double> score_epilogue_lane_ops;   // fp32 lane operations per pair and head
+  Known<double> torch_topk_cycles;         // SM-cycles per table element
+  Known<double> torch_topk_bytes;          // HBM bytes per table element (floor)
+  Known<double> radix_topk_cycles;         // SM-cycles per table element
+  Known<double> radix_topk_bytes;          // HBM bytes per table element (floor)
+  Known<double> hytopk_scan_overhead;      // fraction of scoring time added by gate and append
+  Known<double> hytopk_compaction_cycles;  // SM-cycles of one compaction of one query block
 
   // Collectives inside one 8-GPU node: small-message latency and asymptotic bus bandwidth.
   Known<Seconds> all_reduce_latency;
@@ -82,8 +83,8 @@ const std::vector<GpuFieldInfo>& gpu_fields();
 /// hw_profiles/gpus/<name>.json: the same fields with range, kind and source.
 struct GpuProfile {
   std::string name;
-  std::string full_name;               // "NVIDIA H20 96 GB"
-  std::string architecture;            // "hopper"
+  std::string full_name;                // "NVIDIA H20 96 GB"
+  std::string architecture;             // "hopper"
   std::vector<config::Sourced> fields;  // one per gpu_fields(), same order
 };
 

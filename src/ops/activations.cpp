@@ -37,30 +37,36 @@ std::vector<NamedBytes> saved_activations(const model::Transformer& m,
   const model::Attention& a = m.attention;
   const double tokens = real(s.tokens);
   const double heads = real(a.num_heads) / real(s.tp);
-  // Layer input, both norm outputs; the second norm's input is the residual sum.
-  const double norm_width = layer.attention == AttentionKind::gqa ? 4.0 : 3.0;
-  add(items, "layer_input_and_norms", kBf16 * norm_width * split_tokens(s) * real(m.hidden));
+  add(items, kLayerInput, kBf16 * split_tokens(s) * real(m.hidden));
+  // Both norm outputs and the residual sum between them.
+  add(items, "norms_and_residual", kBf16 * 3.0 * split_tokens(s) * real(m.hidden));
   if (layer.attention == AttentionKind::gqa) {
     const double kv = real(a.num_kv_heads) / real(s.tp);
     add(items, "query_key_value", kBf16 * tokens * real(a.head_dim) * (heads + 2.0 * kv));
     add(items, "attention_output", kBf16 * tokens * real(a.head_dim) * heads);
-    add(items, "log_sum_exp", kFp32 * tokens * heads);
   } else {
     const double qk = real(a.qk_nope_head_dim + a.qk_rope_head_dim);
     const double latent = real(a.kv_lora_rank + a.qk_rope_head_dim);
     add(items, "query_latent", kBf16 * tokens * real(a.q_lora_rank));
     add(items, "query", kBf16 * tokens * heads * qk);
     if (layer.attention == AttentionKind::dsa) {
+      add(items, "gathered_latent", kBf16 * real(s.sequence_tokens) * latent);
       add(items, "query_absorbed", kBf16 * tokens * heads * latent);
       add(items, "attention_output", kBf16 * tokens * heads * real(a.kv_lora_rank));
       add(items, "value_up", kBf16 * tokens * heads * real(a.v_head_dim));
+      if (s.trains_indexer && layer.index == model::IndexRole::computes) {
+        // Gradients of queries, key and head weights.
+        const double width =
+            real(m.indexer.head_dim + 1) * real(m.indexer.num_heads) + real(m.indexer.head_dim);
+        add(items, "index_gradients", kBf16 * tokens * width);
+      }
     } else {
       add(items, "kv_latent", kBf16 * tokens * latent);
       add(items, "key_value", kBf16 * tokens * heads * (qk + real(a.v_head_dim)));
       add(items, "attention_output", kBf16 * tokens * heads * real(a.v_head_dim));
-      add(items, "log_sum_exp", kFp32 * tokens * heads);
     }
   }
+  add(items, "log_sum_exp", kFp32 * tokens * heads);
   if (layer.ffn == FfnKind::dense) {
     const double up = m.gated_ffn ? 2.0 : 1.0;
     add(items, "ffn_up_and_activation",
@@ -85,7 +91,6 @@ std::vector<NamedBytes> transient_activations(const model::Transformer& m,
   const double keys = real(s.sequence_tokens);
   if (layer.attention == AttentionKind::dsa) {
     const double latent = real(a.kv_lora_rank + a.qk_rope_head_dim);
-    add(items, "gathered_latent", kBf16 * keys * latent);
     if (layer.index == model::IndexRole::computes) {
       add(items, "gathered_index_keys", kBf16 * keys * real(m.indexer.head_dim));
     }
@@ -107,8 +112,8 @@ Bytes checkpoint_bytes(const model::Transformer& m, const LayerShape& s) {
   return Bytes(kBf16 * split_tokens(s) * real(m.hidden));
 }
 
-Bytes index_bytes(const model::Transformer& m, const LayerShape& s) {
-  return Bytes(kInt32 * real(s.tokens) * real(m.indexer.top_k));
+Bytes index_bytes(std::int64_t top_k, const LayerShape& s) {
+  return Bytes(kInt32 * real(s.tokens) * real(top_k));
 }
 
 Bytes sum(const std::vector<NamedBytes>& items) {

@@ -18,7 +18,7 @@ struct LayerShape {
   std::int64_t tp = 1;
   std::int64_t etp = 1;
   bool sequence_parallel = false;  // norms and residuals split over TP
-  bool selects = false;            // the layer's sparse attention keeps top-k indices
+  bool trains_indexer = false;     // index gradients are computed in the forward pass and kept
   bool cp_gathers = false;         // keys of other CP ranks are gathered
 };
 
@@ -27,10 +27,15 @@ struct NamedBytes {
   Bytes bytes;
 };
 
-/// Tensors saved for backward when nothing is recomputed.
+/// Name of the item that full recomputation keeps as its checkpoint.
+inline constexpr const char* kLayerInput = "layer_input";
+
+/// Tensors saved for backward when nothing is recomputed. Keys gathered for sparse attention are
+/// among them: its backward reads them again.
 std::vector<NamedBytes> saved_activations(const model::Transformer& model,
                                           const model::LayerSpec& layer, const LayerShape& shape);
-/// Tensors alive only inside the layer: gathered keys, the fp32 dKV accumulator, expert outputs.
+/// Tensors alive only inside the layer: gathered index keys and dense keys and values, the fp32 dKV
+/// accumulator, expert outputs.
 std::vector<NamedBytes> transient_activations(const model::Transformer& model,
                                               const model::LayerSpec& layer,
                                               const LayerShape& shape);
@@ -38,7 +43,7 @@ std::vector<NamedBytes> transient_activations(const model::Transformer& model,
 /// Input of one layer: what full recomputation keeps.
 Bytes checkpoint_bytes(const model::Transformer& model, const LayerShape& shape);
 /// int32 indices of one layer: tokens x k x 4 B, on every TP rank alike.
-Bytes index_bytes(const model::Transformer& model, const LayerShape& shape);
+Bytes index_bytes(std::int64_t top_k, const LayerShape& shape);
 
 Bytes sum(const std::vector<NamedBytes>& items);
 

@@ -1,5 +1,5 @@
 // Training the indexer: a KL loss between the attention distribution (teacher) and the index
-// scores, over the selected keys (sparse) or all visible ones (dense warm-up).
+// scores, over the selected keys (sparse) or all visible ones (dense).
 #pragma once
 
 #include <cstdint>

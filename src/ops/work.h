@@ -13,7 +13,7 @@ enum class Precision { bf16, fp8, fp32 };
 /// Bytes of one element.
 double element_bytes(Precision precision);
 
-/// The law that prices a kernel (src/cost/laws.h has one function each).
+/// The law that prices a kernel (src/cost/kernel_time.cpp has a case for each).
 enum class Kernel {
   gemm,
   grouped_gemm,

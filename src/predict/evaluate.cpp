@@ -35,6 +35,7 @@ struct LayerCosts {
   LayerCost embedding;
   LayerCost head;
   LayerCost mtp;
+  LayerCost none;  // of parameters that do no work of their own
 };
 
 LayerCosts cost_layers(const Program& program, const Machine& machine) {
@@ -55,11 +56,13 @@ template <class Visit>
 void for_each_part(const Program& program, const LayerCosts& costs, const Chunk& chunk,
                    const Visit& visit) {
   if (chunk.embedding) visit(costs.embedding, program.embedding_parameters);
+  if (chunk.embedding_copy) visit(costs.none, program.embedding_copy_parameters);
   for (const std::int32_t layer : chunk.layers) {
     visit(costs.layers[at(layer)], program.layer_parameters[at(layer)]);
   }
   for (std::int64_t i = 0; i < chunk.mtp; ++i) visit(costs.mtp, program.mtp_parameters);
-  if (chunk.head) visit(costs.head, program.head_parameters);
+  if (chunk.head) visit(costs.none, program.head_parameters);
+  for (std::int64_t i = 0; i < chunk.losses; ++i) visit(costs.head, ParameterShare{});
 }
 
 /// Reduction of gradients or gathering of weights over the replicas of a layer.
@@ -172,6 +175,93 @@ OptimizerTime optimizer_time(const Program& program, const Machine& machine, std
   return total;
 }
 
+/// The schedule with and without the time of its sends.
+struct Pipeline {
+  std::vector<double> forward;  // seconds of each chunk
+  std::vector<double> busy;     // seconds of each stage over the step
+  collectives::CollectiveTime send;
+  graph::PipelineResult with_sends;
+  graph::PipelineResult without_sends;
+};
+Pipeline run_pipelines(const Program& program, const Machine& machine, const LayerCosts& costs) {
+  Pipeline pipeline;
+  pipeline.busy.assign(at(program.pp), 0.0);
+  graph::PipelineTimes times;
+  times.pp = program.pp;
+  times.vpp = program.vpp;
+  times.micro_batches = program.micro_batches;
+  for (const Chunk& chunk : program.chunks) {
+    double forward = 0.0;
+    double backward = 0.0;
+    for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
+      forward += cost.forward.span;
+      backward += cost.backward.span;
+    });
+    times.forward.push_back(forward);
+    times.backward.push_back(backward);
+    pipeline.busy[at(chunk.stage)] +=
+        static_cast<double>(program.micro_batches) * (forward + backward);
+  }
+  pipeline.send = collectives::time(program.pipeline_send, machine.gpu, machine.network);
+  pipeline.without_sends = graph::run_pipeline(times);
+  times.send = pipeline.send.total().si();
+  pipeline.with_sends = times.send > 0.0 ? graph::run_pipeline(times) : pipeline.without_sends;
+  pipeline.forward = std::move(times.forward);
+  return pipeline;
+}
+
+/// What follows the last backward, and the step as a whole.
+struct Step {
+  std::vector<DataParallel> dp;
+  std::vector<OptimizerTime> optimizer;
+  double gather_exposed = 0.0;      // weights not yet gathered when a stage's first input arrives
+  double synchronised = 0.0;        // shared embedding and gradient norm, for which all stages wait
+  double synchronised_bytes = 0.0;  // sent by a rank
+  double seconds = 0.0;
+  std::int64_t critical = 0;  // stage with most work
+};
+Step close_step(const Program& program, const Machine& machine, const LayerCosts& costs,
+                const Pipeline& pipeline) {
+  Step step;
+  double reduced = 0.0;
+  double optimized = 0.0;
+  double arrival = 0.0;  // of a stage's first input
+  double longest = -1.0;
+  for (std::int64_t s = 0; s < program.pp; ++s) {
+    const DataParallel& dp = step.dp.emplace_back(data_parallel(program, machine, costs, s));
+    const OptimizerTime& optimizer =
+        step.optimizer.emplace_back(optimizer_time(program, machine, s));
+    step.gather_exposed = std::max(step.gather_exposed, dp.gather_exposed - arrival);
+    arrival += pipeline.forward[at(s)] + pipeline.send.total().si();
+    reduced = std::max(reduced, pipeline.with_sends.stage_end[at(s)] + dp.reduce_exposed);
+    optimized = std::max(optimized, optimizer.seconds + optimizer.launch);
+    const double own = pipeline.busy[at(s)] + dp.reduce_exposed + optimizer.seconds;
+    if (own > longest) {
+      longest = own;
+      step.critical = s;
+    }
+  }
+  // Clipping needs the norm over all ranks before any can update its weights.
+  collectives::Collective norm;
+  norm.kind = collectives::Kind::all_reduce;
+  norm.group = program.world;
+  norm.bytes = Bytes(8.0);
+  for (const collectives::Collective& op : {program.embedding_reduce, norm}) {
+    step.synchronised += collectives::time(op, machine.gpu, machine.network).total().si();
+    step.synchronised_bytes += collectives::bytes_sent(op).si();
+  }
+  step.seconds = step.gather_exposed + reduced + step.synchronised + optimized;
+  return step;
+}
+
+/// Messages a stage sends in a step: forward and backward one over every boundary it has. The first
+/// stage has none before its first chunk, the last none after its last.
+double sends_of_stage(const Program& program, std::int64_t stage) {
+  const double ends = (stage == 0 ? 1.0 : 0.0) + (stage + 1 == program.pp ? 1.0 : 0.0);
+  return static_cast<double>(program.micro_batches) *
+         (2.0 * static_cast<double>(program.vpp) - ends);
+}
+
 /// Adds up leaves of the critical stage.
 class Tally {
  public:
@@ -212,12 +302,10 @@ class Tally {
   }
   void launch(double seconds) { add(launch_, seconds, LeafBound::launch, launch_evidence_); }
   /// Waiting: it rests on whatever the work waited for rests on.
-  void wait(std::int32_t leaf, double seconds) {
+  void wait(std::int32_t leaf, double seconds, LeafBound bound) {
     result_.critical[at(leaf)] += seconds;
     sum_ += seconds;
-    if (detailed_) {
-      result_.bounds[at(leaf)][static_cast<std::size_t>(LeafBound::schedule)] += seconds;
-    }
+    if (detailed_) result_.bounds[at(leaf)][static_cast<std::size_t>(bound)] += seconds;
   }
   void overlapped(std::int32_t leaf, double seconds, LeafBound bound) {
     result_.overlapped[at(leaf)] += seconds;
@@ -288,108 +376,55 @@ Evaluator::Evaluator(const Program& program) : program_(program), leaves_(progra
 }
 
 Evaluation Evaluator::evaluate(const Machine& machine, bool detailed) const {
-  const Program& program = program_;
-  const LayerCosts costs = cost_layers(program, machine);
-  const double micro_batches = static_cast<double>(program.micro_batches);
-
-  graph::PipelineTimes times;
-  times.pp = program.pp;
-  times.vpp = program.vpp;
-  times.micro_batches = program.micro_batches;
-  std::vector<double> busy(at(program.pp), 0.0);
-  for (const Chunk& chunk : program.chunks) {
-    double forward = 0.0;
-    double backward = 0.0;
-    for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
-      forward += cost.forward.span;
-      backward += cost.backward.span;
-    });
-    times.forward.push_back(forward);
-    times.backward.push_back(backward);
-    busy[at(chunk.stage)] += micro_batches * (forward + backward);
-  }
-  const collectives::CollectiveTime send =
-      collectives::time(program.pipeline_send, machine.gpu, machine.network);
-  const graph::PipelineResult without_send = graph::run_pipeline(times);
-  times.send = send.total().si();
-  const graph::PipelineResult pipeline =
-      times.send > 0.0 ? graph::run_pipeline(times) : without_send;
-
-  std::vector<DataParallel> dp;
-  std::vector<OptimizerTime> optimizer;
-  double gather_exposed = 0.0;
-  double reduced = 0.0;
-  double optimized = 0.0;
-  double filled = 0.0;  // when a stage's first input arrives
-  std::int64_t critical = 0;
-  double longest = -1.0;
-  for (std::int64_t s = 0; s < program.pp; ++s) {
-    dp.push_back(data_parallel(program, machine, costs, s));
-    optimizer.push_back(optimizer_time(program, machine, s));
-    gather_exposed = std::max(gather_exposed, dp.back().gather_exposed - filled);
-    filled += times.forward[at(s)] + times.send;
-    reduced = std::max(reduced, pipeline.stage_end[at(s)] + dp.back().reduce_exposed);
-    optimized = std::max(optimized, optimizer.back().seconds + optimizer.back().launch);
-    const double own = busy[at(s)] + dp.back().reduce_exposed + optimizer.back().seconds;
-    if (own > longest) {
-      longest = own;
-      critical = s;
-    }
-  }
-  // Clipping needs the norm over all ranks before any can update its weights.
-  collectives::Collective norm;
-  norm.kind = collectives::Kind::all_reduce;
-  norm.group = program.world;
-  norm.bytes = Bytes(8.0);
-  const collectives::CollectiveTime norm_time =
-      collectives::time(norm, machine.gpu, machine.network);
-  const double step = gather_exposed + reduced + norm_time.total().si() + optimized;
+  const LayerCosts costs = cost_layers(program_, machine);
+  const Pipeline pipeline = run_pipelines(program_, machine, costs);
+  const Step step = close_step(program_, machine, costs, pipeline);
+  const std::int64_t critical = step.critical;
 
   Tally tally(leaves_.size(), launch_, detailed, machine.stack.launch_evidence);
-  for (const Chunk& chunk : program.chunks) {
+  const double micro_batches = static_cast<double>(program_.micro_batches);
+  for (const Chunk& chunk : program_.chunks) {
     if (chunk.stage != critical) continue;
-    for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
+    for_each_part(program_, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
       tally.list(cost.forward, micro_batches);
       tally.list(cost.backward, micro_batches);
     });
   }
-  const DataParallel& own_dp = dp[at(critical)];
-  const double dp_busy = own_dp.reduce + own_dp.gather + norm_time.total().si();
+  const DataParallel& dp = step.dp[at(critical)];
+  const double dp_busy = dp.reduce + dp.gather + step.synchronised;
   // Longer waits are for other stages' gathers.
   const double dp_exposed =
-      std::min(gather_exposed + own_dp.reduce_exposed + norm_time.total().si(), dp_busy);
-  const LeafBound dp_bound = own_dp.latency * 2.0 < own_dp.reduce + own_dp.gather
-                                 ? LeafBound::network
-                                 : LeafBound::latency;
-  tally.add(dp_, dp_exposed, dp_bound, own_dp.evidence);
+      std::min(step.gather_exposed + dp.reduce_exposed + step.synchronised, dp_busy);
+  const LeafBound dp_bound = dp.latency * 2.0 < dp_busy ? LeafBound::network : LeafBound::latency;
+  tally.add(dp_, dp_exposed, dp_bound, dp.evidence);
   tally.overlapped(dp_, std::max(0.0, dp_busy - dp_exposed), dp_bound);
-  tally.add(optimizer_, optimizer[at(critical)].seconds, LeafBound::memory,
-            optimizer[at(critical)].evidence);
-  tally.launch(optimizer[at(critical)].launch);
+  const OptimizerTime& optimizer = step.optimizer[at(critical)];
+  tally.add(optimizer_, optimizer.seconds, LeafBound::memory, optimizer.evidence);
+  tally.launch(optimizer.launch);
 
-  // Forward and backward each send one message over every boundary the stage sends on: the first
-  // stage has none behind its first chunk, the last none after its last.
-  const double ends = (critical == 0 ? 1.0 : 0.0) + (critical + 1 == program.pp ? 1.0 : 0.0);
-  const double sends = micro_batches * (2.0 * static_cast<double>(program.vpp) - ends);
-  const double pp_busy = sends * times.send;
   // What is left is waiting: for the stage's own sends as far as sends lengthen the schedule, else
   // (for those of other stages, too) the bubble.
-  const double idle = std::max(0.0, step - tally.sum());
-  const double pp_exposed =
-      std::clamp(pipeline.makespan - without_send.makespan, 0.0, std::min(idle, pp_busy));
-  tally.wait(pp_, pp_exposed);
-  tally.wait(bubble_, idle - pp_exposed);
+  const double sends = sends_of_stage(program_, critical);
+  const double pp_busy = sends * pipeline.send.total().si();
+  const double idle = std::max(0.0, step.seconds - tally.sum());
+  const double pp_exposed = std::clamp(
+      pipeline.with_sends.makespan - pipeline.without_sends.makespan, 0.0, std::min(idle, pp_busy));
+  tally.wait(
+      pp_, pp_exposed,
+      pipeline.send.latency < pipeline.send.transfer ? LeafBound::network : LeafBound::latency);
+  tally.wait(bubble_, idle - pp_exposed, LeafBound::schedule);
 
   Evaluation result = std::move(tally.result());
-  result.step = step;
+  result.step = step.seconds;
   result.critical_stage = critical;
-  if (!detailed) return result;
-  CommTotal& pp = result.communication[static_cast<std::size_t>(CommKind::pp)];
-  pp = {sends * program.pipeline_send.bytes.si(), pp_busy, pp_exposed,
-        program.pipeline_send.group.nodes > 1};
-  CommTotal& dp_total = result.communication[static_cast<std::size_t>(CommKind::dp)];
-  dp_total = {own_dp.bytes + collectives::bytes_sent(norm).si(), dp_busy, dp_exposed,
-              program.dense_group.nodes > 1 || program.world.nodes > 1};
+  if (detailed) {
+    result.communication[static_cast<std::size_t>(CommKind::pp)] = {
+        sends * program_.pipeline_send.bytes.si(), pp_busy, pp_exposed,
+        program_.pipeline_send.group.nodes > 1};
+    result.communication[static_cast<std::size_t>(CommKind::dp)] = {
+        dp.bytes + step.synchronised_bytes, dp_busy, dp_exposed,
+        program_.dense_group.nodes > 1 || program_.world.nodes > 1};
+  }
   return result;
 }
 
@@ -413,7 +448,7 @@ double Evaluator::executed_flops(std::int64_t gpus_per_stage) const {
       flops += layer_flops(program_.layers[at(layer)]);
     }
     flops += static_cast<double>(chunk.mtp) * layer_flops(program_.mtp);
-    if (chunk.head) flops += layer_flops(program_.head);
+    flops += static_cast<double>(chunk.losses) * layer_flops(program_.head);
   }
   return flops * static_cast<double>(program_.micro_batches) * static_cast<double>(gpus_per_stage);
 }

@@ -212,9 +212,10 @@ Prediction to_prediction(const Run& run, std::uint64_t seed) {
       ranged(tokens / run.nominal.step / gpus,
              mapped(run.steps, [&](double step) { return tokens / step / gpus; }));
 
-  // The peak is the datasheet's, not a draw of it.
+  // The datasheet's peak of the linear layers' precision, not a draw of it.
   const hardware::Gpu gpu = hardware::resolve(job.gpu, config::Sampler());
-  const double peak = gpu.bf16.value.si();
+  const bool fp8 = plan.training.precision == ops::Precision::fp8;
+  const double peak = (fp8 ? gpu.fp8 : gpu.bf16).value.si();
   const auto utilisation = [&](double flops, std::string convention) {
     const auto fraction = [&](double step) { return flops / (step * gpus * peak); };
     return Utilisation{ranged(fraction(run.nominal.step), mapped(run.steps, fraction)),

@@ -36,7 +36,9 @@ struct RunOptions {
 
 Run run(Job job, const RunOptions& options, const Executor& executor);
 
-/// Nominal value with the 10th and 90th percentile of the samples (linear interpolation).
+/// Nominal value with the 10th and 90th percentile of the samples (linear interpolation), widened
+/// to the nominal value where that lies outside: constants whose range lies on one side of their
+/// nominal value move all draws to that side.
 Ranged<double> ranged(double nominal, std::vector<double> samples);
 
 /// The public view of a run.

@@ -305,13 +305,20 @@ void report(const std::vector<graph::PlanFault>& plan_faults, const Node& settin
 }
 
 /// Settings that change nothing in this job.
-void warn_inert(const Plan& plan, std::vector<std::string>& warnings) {
+void warn_inert(const Plan& plan, bool given_modules, std::vector<std::string>& warnings) {
   const graph::Kernels& k = plan.kernels;
   const bool sparse = plan.model.indexer.top_k > 0;
-  if (k.selection_replay && plan.training.recompute == graph::Recompute::none) {
+  const graph::Training& t = plan.training;
+  const bool selects_again =
+      t.recompute == graph::Recompute::full ||
+      (t.recompute == graph::Recompute::selective && t.recompute_modules.core_attn);
+  if (k.selection_replay && !selects_again) {
     warnings.push_back(
-        "[inert] kernels.selection_replay changes no time without recomputation: selection runs "
-        "once anyway");
+        "[inert] kernels.selection_replay changes no time when attention is not recomputed: "
+        "selection runs once anyway");
+  }
+  if (given_modules && t.recompute != graph::Recompute::selective) {
+    warnings.push_back("[inert] training.recompute_modules matters to selective recompute only");
   }
   if (!sparse && (k.selection != ops::Selection::table || k.selection_replay)) {
     warnings.push_back("[inert] kernels.selection and selection_replay have no effect: " +
@@ -332,6 +339,10 @@ void note_assumptions(Job& job) {
     job.assumptions.push_back("assumed for " + job.gpu.name + ", not measured: " + names);
   }
   job.assumptions.push_back("experts are balanced: every expert gets the same number of tokens");
+  if (job.plan.training.precision == ops::Precision::fp8) {
+    job.assumptions.push_back(
+        "fp8 memory is counted as bf16: neither fp8 copies of weights nor fp8 saved inputs");
+  }
 }
 
 /// What a settings document says by itself.
@@ -464,6 +475,20 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, Fau
   report(plan_faults, document, faults);
 }
 
+/// A precision the GPU has no pipe for.
+void check_precisions(const Job& job, const Node& document, Faults& faults) {
+  const hardware::Gpu gpu = hardware::resolve(job.gpu, config::Sampler());
+  // A profile without an fp8 pipe repeats the bf16 peak there.
+  if (gpu.fp8.value > gpu.bf16.value) return;
+  const auto refuse = [&](ops::Precision precision, std::string setting) {
+    if (precision != ops::Precision::fp8) return;
+    report({{std::move(setting), job.gpu.name + " has no fp8 tensor pipe; use \"bf16\""}}, document,
+           faults);
+  };
+  refuse(job.plan.training.precision, "training.precision");
+  refuse(job.plan.kernels.selection_precision, "kernels.selection_precision");
+}
+
 /// Settings whose defaults depend on the documents named.
 Node resolved(Node echo, const Plan& plan) {
   Node& parallelism = *echo.find("parallelism");
@@ -494,13 +519,15 @@ Job resolve_settings(const Resources& resources, const Scenario& scenario,
   Loader(resources, root, faults).load(settings, job);
   faults.throw_if_any();
   complete_plan(settings, job, document, faults);
+  check_precisions(job, document, faults);
   faults.throw_if_any();
 
   const Plan& plan = job.plan;
   job.resolved = resolved(std::move(settings.echo), plan);
   job.assumptions = scenario.assumptions;
   note_assumptions(job);
-  warn_inert(plan, job.warnings);
+  const Node* const modules = config::find_path(document, "training.recompute_modules");
+  warn_inert(plan, modules != nullptr, job.warnings);
   for (std::string& text : graph::limits_met(job.stack, job.resolved)) {
     job.warnings.push_back(std::move(text));
   }

@@ -357,7 +357,7 @@ TEST(P30Units, ChunksTablesAndIndices) {
     sizes.cp = 64;
     graph::Plan plan = test::on_groups(test::TinySparse{.top_k = 2048}.make(), sizes, 1, kTokens);
     const graph::LayerContext context = graph::make_context(plan, 8);
-    indices += ops::index_bytes(plan.model, context.shape).si();
+    indices += ops::index_bytes(context.top_k(), context.shape).si();
   }
   EXPECT_EQ(indices, 8589934592.0);
   EXPECT_EQ(units::format(Bytes(34359738368.0)), "34.4 GB");

@@ -243,11 +243,6 @@ TEST(Collectives, BytesSent) {
   }
 }
 
-TEST(Collectives, Tiers) {
-  EXPECT_EQ(tier(ring(Kind::all_gather, {8, 1, 8}, 1.0)), "nvlink");
-  EXPECT_EQ(tier(ring(Kind::all_gather, {8, 2, 4}, 1.0)), "network");
-}
-
 // A bus bandwidth above the link is a reporting error (aliyun/SimAI#105), with one exception: an
 // NVLink switch that reduces lets every GPU send an all-reduce's buffer once instead of
 // 2(n-1)/n times, so the bus bandwidth, which counts the ring's traffic, may reach 2(n-1)/n links.

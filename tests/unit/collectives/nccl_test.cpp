@@ -85,10 +85,12 @@ TEST(NcclBandwidths, OfProtocols) {
   EXPECT_DOUBLE_EQ(ring_bandwidth_factor(Protocol::ll), 0.5);
   EXPECT_DOUBLE_EQ(ring_bandwidth_factor(Protocol::ll128), 0.92);
   EXPECT_DOUBLE_EQ(ring_bandwidth_factor(Protocol::simple), 1.0);
-  EXPECT_DOUBLE_EQ(low_latency_cap(1).si(), 141e9);
-  EXPECT_DOUBLE_EQ(low_latency_cap(2).si(), 45e9);
-  EXPECT_DOUBLE_EQ(low_latency_cap(4).si(), 35e9);
-  EXPECT_DOUBLE_EQ(low_latency_cap(64).si(), 35e9);
+  EXPECT_DOUBLE_EQ(low_latency_cap("hopper", 1).si(), 141e9);
+  EXPECT_DOUBLE_EQ(low_latency_cap("hopper", 2).si(), 45e9);
+  EXPECT_DOUBLE_EQ(low_latency_cap("hopper", 4).si(), 35e9);
+  EXPECT_DOUBLE_EQ(low_latency_cap("hopper", 64).si(), 35e9);
+  EXPECT_DOUBLE_EQ(low_latency_cap("ampere", 2).si(), 22.5e9);
+  EXPECT_DOUBLE_EQ(low_latency_cap("blackwell-ultra", 1).si(), 282e9);
 }
 
 TEST(NcclLatencies, PointToPointIsOneSimpleHop) {

@@ -94,16 +94,21 @@ TEST(StageParameters, MtpAddsItsLayerToItsStage) {
   Plan plan = layout("glm-5.1", groups(1, 2, 1, 1, 1), 4096, {39, 39});
   const Program without = graph::build_training_step(plan, 8);
   plan.training.mtp_num_layers = 1;
-  for (const std::int64_t stage : {-1, 0, 1}) {
+  // The layer (params oracle: mtp_layer_extra_not_in_total) and a copy of the embedding, which the
+  // stage needs to look the next tokens up.
+  const double expected = 9952920320.0 + 951582720.0;
+  for (const std::int64_t stage : {-1, 1}) {
     plan.training.mtp_stage = stage;
     const Program with = graph::build_training_step(plan, 8);
     for (const std::int64_t s : {0, 1}) {
       const ParameterShare a = graph::stage_parameters(without, s);
       const ParameterShare b = graph::stage_parameters(with, s);
-      const bool here = s == (stage < 0 ? 1 : stage);
-      EXPECT_EQ(b.dense + b.expert - a.dense - a.expert, here ? 9952920320.0 : 0.0);
+      EXPECT_EQ(b.dense + b.expert - a.dense - a.expert, s == 1 ? expected : 0.0);
     }
+    EXPECT_EQ(with.embedding_reduce.group.size, 2);
+    EXPECT_EQ(with.embedding_reduce.bytes.si(), 4.0 * 951582720.0);
   }
+  EXPECT_EQ(without.embedding_reduce.group.size, 1);
 }
 
 // One boundary, one direction, one micro-batch: S / cp / (tp under sequence parallelism) x h x 2.
@@ -149,7 +154,6 @@ TEST(Chunks, AreDealtToStagesInTurn) {
   // Each kind of layer is built once: dense and experts.
   EXPECT_EQ(program.layers.size(), 2U);
   EXPECT_EQ(program.micro_batches, 4);
-  EXPECT_EQ(program.sequences_per_rank_step, 4.0);
 }
 
 TEST(Groups, OfTheHeadlineLayout) {
@@ -166,8 +170,40 @@ TEST(Groups, OfTheHeadlineLayout) {
   EXPECT_EQ(c.expert_group.size, 2);  // experts over tp 8 x cp 16 = 128 ranks
 }
 
-// An MTP layer is an ordinary layer between a 2h -> h projection and logits of its own.
-TEST(Mtp, JoinsALayerAndAHead) {
+// Uniform recomputation in blocks of n layers keeps ceil(layers / n) inputs of a chunk; while a block
+// is worked on the tensors of its n layers live, what lives inside one layer lives once.
+TEST(StageMemory, OfUniformBlocks) {
+  Plan plan = layout("glm-5.1", groups(1, 8, 64, 64, 1), 1 << 20, {9, 10, 10, 10, 10, 10, 10, 9});
+  plan.training.recompute = graph::Recompute::full;
+  const auto item = [&](std::int64_t block, const std::string& name) {
+    plan.training.recompute_num_layers = block;
+    const Program program = graph::build_training_step(plan, 8);
+    for (const graph::MemoryItem& i : graph::stage_memory(program, plan.training, 1).items) {
+      if (i.name == name) return i.bytes.si();
+    }
+    return 0.0;
+  };
+  const double input = 16384.0 * 6144.0 * 2.0;  // of one layer
+  const double in_flight = 7.0;  // of 1F1B on stage 1 of 8
+  ASSERT_EQ(item(1, "checkpoints"), 10.0 * input * in_flight);
+  EXPECT_EQ(item(5, "checkpoints"), 2.0 * input * in_flight);
+  EXPECT_EQ(item(9, "checkpoints"), 2.0 * input * in_flight);
+  EXPECT_EQ(item(10, "checkpoints"), 1.0 * input * in_flight);
+  EXPECT_EQ(item(1000, "checkpoints"), 1.0 * input * in_flight);
+
+  const auto moment = [&](std::int64_t block) {
+    return item(block, "working_set") + item(block, "communication_buffers");
+  };
+  const double one_more = moment(2) - moment(1);
+  EXPECT_GT(one_more, 0.0);
+  EXPECT_EQ(moment(5), moment(1) + 4.0 * one_more);
+  EXPECT_EQ(moment(1000), moment(10));
+  // dKV, expert outputs and gathered index keys (4.29 GB) are not there twice.
+  EXPECT_EQ(moment(1) - one_more, 2415919104.0 + 1610612736.0 + 268435456.0);
+}
+
+// An MTP layer is a 2h -> h projection and an ordinary layer; its logits are the head's once more.
+TEST(Mtp, JoinsALayerAndLeavesItsLogitsToTheHead) {
   Plan plan = test::one_gpu(test::TinySparse{}.make());
   plan.training.mtp_num_layers = 1;
   plan.training.recompute = graph::Recompute::full;
@@ -178,10 +214,9 @@ TEST(Mtp, JoinsALayerAndAHead) {
     return test::flops_under(program, list, "");
   };
   const double join = 2.0 * 256.0 * 64.0 * 128.0;
-  EXPECT_EQ(flops(program.mtp.forward), join + flops(last.forward) + flops(program.head.forward));
-  // Recomputed: the projection and the layer; the head is not.
-  EXPECT_EQ(flops(program.mtp.backward),
-            3.0 * join + flops(last.backward) + flops(program.head.backward));
+  EXPECT_EQ(flops(program.mtp.forward), join + flops(last.forward));
+  EXPECT_EQ(flops(program.mtp.backward), 3.0 * join + flops(last.backward));
+  EXPECT_EQ(program.chunks.back().losses, 2);
 }
 
 TEST(Communicators, AreOneAGroupOfMoreThanOneAndTheWorld) {

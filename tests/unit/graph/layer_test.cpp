@@ -282,7 +282,7 @@ std::vector<Plan> many_plans() {
                               test::on_groups(test::tiny_latent(), expert_sizes, 2),
                               test::on_groups(test::tiny_dense(), sizes, 2)};
       of[0].training.mtp_num_layers = 1;
-      of[1].parallelism.sequence_parallel = false;
+      of[2].parallelism.sequence_parallel = false;
       for (Plan& plan : of) {
         plan.training.recompute = recompute;
         plan.training.indexer_loss = overlap ? IndexerLoss::sparse : IndexerLoss::dense;

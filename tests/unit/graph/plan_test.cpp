@@ -76,6 +76,15 @@ INSTANTIATE_TEST_SUITE_P(
                p.parallelism.layers_per_chunk.assign(64 * 33, 0);
                p.parallelism.layers_per_chunk.front() = 4;
              }},
+        Rule{"ExpertsWithoutSequenceParallelism", "parallelism.sequence_parallel",
+             "experts with tp > 1 need sequence parallelism",
+             [](Plan& p) { p.parallelism.sequence_parallel = false; }},
+        Rule{"MtpBeforeTheLastLayer", "training.mtp_stage",
+             "chunk 1 after stage 0 still has 2 layers",
+             [](Plan& p) {
+               p.training.mtp_num_layers = 1;
+               p.training.mtp_stage = 0;
+             }},
         Rule{"ZigzagHalves", "workload.seq_len", "seq_len (252) must be divisible by 2 x cp",
              [](Plan& p) { p.workload.seq_len = 252; }},
         Rule{"Contiguous", "workload.seq_len", "seq_len (254) must be divisible by cp (4)",
@@ -154,7 +163,12 @@ TEST(PlanCheck, ALegalPlanHasNoFaults) {
 }
 
 TEST(PlanCheck, WhatIsLegalNearTheRules) {
-  Plan plan = legal();
+  topology::GroupSizes dense;
+  dense.tp = 2;
+  dense.cp = 4;
+  dense.pp = 2;
+  dense.dp = 4;
+  Plan plan = test::on_groups(test::tiny_dense(), dense, 4);
   plan.parallelism.sequence_parallel = false;  // then odd tokens per rank are no fault
   plan.parallelism.cp_split = ops::CpSplit::contiguous;
   plan.workload.seq_len = 252;

@@ -1,5 +1,5 @@
 // Communication rows: what one rank of the critical stage sends, and how much of it shows.
-#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@ namespace hysim::predictor {
 namespace {
 
 using test::predict_nominal;
+using test::two_variants;
 using testing::AnyOf;
 using testing::ElementsAre;
 
@@ -75,17 +76,29 @@ TEST(Communication, PipelineBytesByHand) {
   // A message: 131072 / 8 tokens x 6144 channels x 2 B. 16 micro-batches; the outer stages send
   // in one direction, the others in two.
   const double message = 131072.0 / 8.0 * 6144.0 * 2.0;
-  const Prediction p = predict_nominal(test::two_variants());
-  ASSERT_EQ(p.micro_batches, 16);
-  const bool outer = p.critical_stage == 0 || p.critical_stage == 7;
-  EXPECT_NEAR(row_of(p, "pp").bytes_per_rank.si(), 16.0 * (outer ? 1.0 : 2.0) * message, 1.0);
+  struct Case {
+    const char* layout;
+    std::int64_t critical;  // the stage with most to do
+    double sends;           // a micro-batch
+  };
+  for (const Case& c : {Case{"[20,8,8,8,8,8,8,10]", 0, 1.0}, Case{"[8,8,8,20,8,8,8,10]", 3, 2.0},
+                        Case{"[8,8,8,8,8,8,10,20]", 7, 1.0}}) {
+    const Prediction p =
+        predict_nominal(two_variants(), {"parallelism.pipeline_layout=" + std::string(c.layout)});
+    EXPECT_EQ(p.critical_stage, c.critical);
+    ASSERT_EQ(p.micro_batches, 16);
+    EXPECT_NEAR(row_of(p, "pp").bytes_per_rank.si(), 16.0 * c.sends * message, 1.0);
+  }
   // Two chunks a stage: each sends forward and backward, but for the ends of the model.
-  const Prediction interleaved = predict_nominal(
-      test::two_variants(),
-      {"parallelism.vpp=2", "parallelism.pipeline_layout=[4,5,5,5,5,5,5,5,5,5,5,5,5,5,5,4]"});
-  const bool end = interleaved.critical_stage == 0 || interleaved.critical_stage == 7;
-  EXPECT_NEAR(row_of(interleaved, "pp").bytes_per_rank.si(), 16.0 * (end ? 3.0 : 4.0) * message,
-              1.0);
+  for (const Case& c : {Case{"[9,4,4,4,4,4,4,4,12,4,4,4,4,4,4,5]", 0, 3.0},
+                        Case{"[4,4,4,9,4,4,4,4,4,4,4,12,4,4,4,5]", 3, 4.0},
+                        Case{"[4,4,4,4,4,4,4,9,4,4,4,4,4,4,4,13]", 7, 3.0}}) {
+    const Prediction p = predict_nominal(
+        two_variants(),
+        {"parallelism.vpp=2", "parallelism.pipeline_layout=" + std::string(c.layout)});
+    EXPECT_EQ(p.critical_stage, c.critical);
+    EXPECT_NEAR(row_of(p, "pp").bytes_per_rank.si(), 16.0 * c.sends * message, 1.0);
+  }
 }
 
 TEST(Communication, DataParallelBytesByHand) {

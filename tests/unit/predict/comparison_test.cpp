@@ -228,44 +228,74 @@ TEST(Ablation, TwoStepsComplementEachOther) {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-TEST(Hypotheses, AreEveryCombinationOnce) {
-  // Unpublished settings and their numbers of values, by scenario and baseline.
+/// two_variants with unpublished settings: of both sides, of one, whole sections and of a variant
+/// named nowhere else.
+ScenarioText unpublished() {
+  return replaced(two_variants(), R"("variants": {)", R"("unpublished": {
+    "kernels.selection_precision": ["bf16", "fp8"],
+    "table:kernels.topk": ["torch", "radix"],
+    "fused:/kernels/selection_replay": [true, false],
+    "parallelism": [{"pp": 8, "cp": 8, "ep": 64}, {"pp": 8, "cp": 16, "ep": 64},
+                    {"pp": 4, "cp": 8, "ep": 64}],
+    "third:kernels.topk": ["torch", "radix", "torch", "radix"]
+  },
+  "variants": {
+    "third": {},)");
+}
+
+TEST(Hypotheses, AreEveryCombinationOfWhatConcernsTheSides) {
+  // Of the sides compared: for "third", the axes without a variant and its own.
   struct Case {
-    const char* scenario;
     const char* baseline;
+    const char* candidate;
     std::size_t rows;
   };
   for (const Case& known :
-       {Case{"glm-5.1-1m-h20-512", "", 2 * 2 * 2 * 2 * 2},
-        Case{"glm-5.1-1m-h20-512", "megatron-cudnn", 2 * 2 * 2},
-        Case{"deepseek-v3.2-128k-h800-2048", "", 2 * 2}, Case{"glm-5.1-256k-h20-512", "", 2 * 2},
-        Case{"glm-5.1-256k-h20-512", "megatron-none", 0},
-        Case{"deepseek-v3-4k-h800-2048", "", 0}}) {
+       {Case{"table", "fused", 2 * 2 * 2 * 3}, Case{"table", "table", 2 * 2 * 3},
+        Case{"third", "fused", 2 * 2 * 3 * 4}}) {
     CompareOptions options;
     options.draws = 0;
     options.baseline = known.baseline;
-    const Comparison c = compare(bundle(), test::bundled_scenario(known.scenario), options);
-    EXPECT_EQ(c.hypotheses.size(), known.rows) << known.scenario << " " << known.baseline;
-    std::set<Settings> different;
-    for (const Hypothesis& row : c.hypotheses) different.insert(row.settings);
-    EXPECT_EQ(different.size(), known.rows);
-    EXPECT_EQ(c.envelope.has_value(), known.rows > 0);
+    options.candidate = known.candidate;
+    const Comparison c = compare(bundle(), unpublished(), options);
+    EXPECT_EQ(c.hypotheses.size(), known.rows) << known.baseline << " " << known.candidate;
+    EXPECT_TRUE(c.envelope.has_value());
   }
+  const Comparison none = compare_nominal(two_variants());
+  EXPECT_THAT(none.hypotheses, IsEmpty());
+  EXPECT_FALSE(none.envelope.has_value());
 }
 
-TEST(Hypotheses, NamePathsAndValues) {
-  const Comparison c = compare_nominal(test::bundled_scenario(kHeadline));
-  for (const Hypothesis& row : c.hypotheses) {
+TEST(Hypotheses, OfBundledScenariosAreEachThereOnce) {
+  for (const std::string& name : test::scenario_names()) {
+    const ScenarioText scenario = test::bundled_scenario(name);
+    const Comparison c = compare_nominal(scenario);
+    const config::Node document = config::parse(scenario.text, scenario.path);
+    const config::Node* const axes = document.find("unpublished");
+    std::size_t rows = axes == nullptr ? 0 : 1;
     std::vector<std::string> paths;
-    for (const auto& [path, value] : row.settings) {
+    for (std::size_t i = 0; axes != nullptr && i < axes->as_object().size(); ++i) {
+      const auto& [path, values] = axes->as_object()[i];
+      // Of neither side.
+      const std::string side = path.substr(0, path.find(':'));
+      if (side != path && side != c.speedup.baseline && side != c.speedup.candidate) continue;
+      rows *= values.as_array().size();
       paths.push_back(path);
-      EXPECT_TRUE(config::parse(value, "value").is_string()) << value;
     }
-    EXPECT_THAT(paths, ElementsAre("cluster", "megatron-tilelang:kernels.topk",
-                                   "megatron-tilelang:kernels.key_crop",
-                                   "kernels.selection_precision", "training.precision"));
+    EXPECT_EQ(c.hypotheses.size(), rows) << name;
+    std::set<Settings> different;
+    for (const Hypothesis& row : c.hypotheses) {
+      different.insert(row.settings);
+      ASSERT_EQ(row.settings.size(), paths.size());
+      for (std::size_t i = 0; i < paths.size(); ++i) {
+        EXPECT_EQ(row.settings[i].first, paths[i]);
+        // One of the values, as JSON text.
+        const config::Node value = config::parse(row.settings[i].second, "value");
+        EXPECT_THAT(axes->find(paths[i])->as_array(), Contains(value)) << paths[i];
+      }
+    }
+    EXPECT_EQ(different.size(), rows) << name;
   }
-  EXPECT_EQ(c.hypotheses.front().settings.front().second, "\"h20-512\"");
 }
 
 TEST(Hypotheses, TheEnvelopeIsTheirSpan) {
@@ -289,26 +319,32 @@ TEST(Hypotheses, TheEnvelopeIsTheirSpan) {
   }
 }
 
-TEST(Hypotheses, AreWhatTheirSettingsPredict) {
-  const ScenarioText scenario = test::bundled_scenario(kHeadline);
-  const Comparison c = compare_nominal(scenario);
-  const Settings written = {{"cluster", "\"h20-512\""},
-                            {"megatron-tilelang:kernels.topk", "\"torch\""},
-                            {"megatron-tilelang:kernels.key_crop", "\"none\""},
-                            {"kernels.selection_precision", "\"bf16\""},
-                            {"training.precision", "\"bf16\""}};
-  for (const Hypothesis& row : c.hypotheses) {
-    std::vector<SetText> of_baseline;
-    std::vector<SetText> of_both;
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      ASSERT_EQ(row.settings[i].first, written[i].first);
-      if (row.settings[i].second == written[i].second) continue;
-      const SetText set = row.settings[i].first + "=" + row.settings[i].second;
-      of_baseline.push_back(set);
-      if (row.settings[i].first.find(':') == std::string::npos) of_both.push_back(set);
+/// A prediction of `variant` with the settings of a hypothesis that are about it.
+Prediction predict_under(const Settings& settings, const std::string& variant) {
+  std::vector<SetText> sets;
+  for (const auto& [path, value] : settings) {
+    const std::string side = path.substr(0, path.find(':'));
+    if (side != path && side != variant) continue;
+    const SetText set = path + "=" + value;
+    try {
+      predict_nominal(unpublished(), {set}, variant);
+    } catch (const InputError&) {
+      continue;  // as it is already
     }
-    const Prediction a = predict_nominal(scenario, of_baseline, "megatron-tilelang");
-    const Prediction b = predict_nominal(scenario, of_both, "hyscale");
+    sets.push_back(set);
+  }
+  return predict_nominal(unpublished(), sets, variant);
+}
+
+TEST(Hypotheses, AreWhatTheirSettingsPredict) {
+  CompareOptions options;
+  options.draws = 0;
+  options.baseline = "table";
+  const Comparison c = compare(bundle(), unpublished(), options);
+  ASSERT_EQ(c.hypotheses.size(), 24U);
+  for (const Hypothesis& row : c.hypotheses) {
+    const Prediction a = predict_under(row.settings, "table");
+    const Prediction b = predict_under(row.settings, "fused");
     EXPECT_EQ(row.ratio.value, step_of(a) / step_of(b));
     EXPECT_EQ(row.fits, std::max(a.memory.fits, b.memory.fits));
   }
