@@ -98,6 +98,7 @@ struct InputFile {
 
 /// One training step under one variant.
 struct Prediction {
+  std::string kind;  // of program: "training_step"
   std::string scenario;
   std::string variant;
   std::string model;

@@ -21,6 +21,7 @@ class Faults {
   void add(const Node& at, std::string pointer, std::string message);
   void add(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
   bool empty() const { return diagnostics_.empty(); }
+  std::size_t count() const { return diagnostics_.size(); }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
   void throw_if_any() const;
 

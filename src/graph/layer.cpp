@@ -68,7 +68,8 @@ Bytes bytes_again(const Plan& plan, const LayerContext& c,
   }
   if (modules.layernorm) {
     // Outputs of the two norms of the layer.
-    again += Bytes(2.0 * kBf16Bytes * real(c.split_tokens()) * real(plan.model.hidden));
+    const double input = c.shape.fp8_linear ? kFp8BytesWithScales : kBf16Bytes;
+    again += Bytes(2.0 * input * real(c.split_tokens()) * real(plan.model.hidden));
   }
   return again;
 }
@@ -295,6 +296,7 @@ LayerContext make_context(const Plan& plan, std::int64_t gpus_per_node) {
   context.shape.etp = p.sizes.etp;
   context.shape.sequence_parallel = p.sequence_parallel && p.sizes.tp > 1;
   context.shape.cp_gathers = p.sizes.cp > 1;
+  context.shape.fp8_linear = plan.training.precision == Precision::fp8;
   context.shape.trains_indexer = plan.training.indexer_loss != IndexerLoss::off;
   const topology::Groups groups = topology::groups_of_rank_zero(p.sizes, p.rank_order);
   context.tp = topology::shape_of(groups.tp, gpus_per_node);

@@ -130,7 +130,11 @@ std::int64_t communicators(const Plan& plan) {
   count += s.ep > 1 ? 1 : 0;
   count += s.etp > 1 ? 1 : 0;
   count += s.dp * s.cp > 1 ? 1 : 0;
-  count += s.edp() > 1 ? 1 : 0;
+  bool experts = false;
+  for (const model::LayerSpec& layer : plan.model.layers) {
+    experts = experts || layer.ffn == model::FfnKind::moe;
+  }
+  count += experts && s.edp() > 1 ? 1 : 0;
   return count;
 }
 

@@ -1,5 +1,6 @@
 #include "graph/plan.h"
 
+#include <cstdlib>
 #include <numeric>
 
 namespace hysim::graph {
@@ -175,6 +176,30 @@ std::vector<std::int64_t> even_layout(std::int64_t layers, std::int64_t chunks) 
   const std::int64_t extra = layers % chunks;
   const std::int64_t begin = chunks > extra ? (chunks - extra) / 2 : 0;
   for (std::int64_t i = 0; i < extra; ++i) ++layout[static_cast<std::size_t>(begin + i)];
+  return layout;
+}
+
+std::vector<std::int64_t> default_layout(const model::Transformer& model, std::int64_t chunks) {
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  const std::vector<std::int64_t> even = even_layout(layers, chunks);
+  const auto begins = [&](std::int64_t layer) {
+    return layer == layers ||
+           model.layers[static_cast<std::size_t>(layer)].index != model::IndexRole::shared;
+  };
+  std::vector<std::int64_t> layout;
+  std::int64_t wanted = 0;
+  std::int64_t previous = 0;
+  for (const std::int64_t count : even) {
+    wanted += count;
+    // The nearest legal boundary at or after the previous one; an earlier one if two are as near.
+    std::int64_t boundary = layers;
+    for (std::int64_t layer = previous; layer < layers; ++layer) {
+      if (begins(layer) && std::abs(layer - wanted) < std::abs(boundary - wanted)) boundary = layer;
+    }
+    if (layout.size() + 1 == even.size()) boundary = layers;
+    layout.push_back(boundary - previous);
+    previous = boundary;
+  }
   return layout;
 }
 

@@ -115,5 +115,8 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus);
 /// Layers spread over chunks as evenly as can be, longer chunks in the middle as Megatron users
 /// do: first and last give way first. Sums to the number of layers.
 std::vector<std::int64_t> even_layout(std::int64_t layers, std::int64_t chunks);
+/// The same with every boundary moved to the nearest layer that may begin a chunk: one that does
+/// not reuse the indices of an earlier layer.
+std::vector<std::int64_t> default_layout(const model::Transformer& model, std::int64_t chunks);
 
 }  // namespace hysim::graph

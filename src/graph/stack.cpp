@@ -13,12 +13,14 @@ struct Field {
   std::string_view key;
   std::string_view si_unit;
   config::Sourced StackProfile::*member;
+  double most;  // of the high end
+  std::string_view most_text;
 };
 constexpr Field kFields[] = {
-    {"launch_gap", "s", &StackProfile::launch_gap},
-    {"context_bytes", "B", &StackProfile::context_bytes},
-    {"nccl_bytes", "B", &StackProfile::nccl_bytes},
-    {"fragmentation", "1", &StackProfile::fragmentation},
+    {"launch_gap", "s", &StackProfile::launch_gap, 1.0, "1 s"},
+    {"context_bytes", "B", &StackProfile::context_bytes, 1e12, "1 TB"},
+    {"nccl_bytes", "B", &StackProfile::nccl_bytes, 1e12, "1 TB"},
+    {"fragmentation", "1", &StackProfile::fragmentation, 10.0, "10"},
 };
 
 StackLimit::Condition read_condition(const std::string& path, const config::Node& node,
@@ -106,10 +108,15 @@ StackProfile parse_stack(std::string_view text, std::string_view path) {
   for (const Field& field : kFields) {
     const config::Node* const value = reader.required(field.key);
     if (value == nullptr) continue;
+    const std::size_t before = faults.count();
     stack.*field.member =
         config::read_sourced(*value, "/" + std::string(field.key),
                              "stack/" + std::string(field.key), field.si_unit, faults);
+    if (faults.count() > before) continue;
     if ((stack.*field.member).low < 0.0) reader.fault(field.key, "must not be negative");
+    if ((stack.*field.member).high > field.most) {
+      reader.fault(field.key, "must be at most " + std::string(field.most_text));
+    }
   }
   if (const config::Node* limits = reader.raw("limits"); limits != nullptr) {
     if (limits->is_array()) {

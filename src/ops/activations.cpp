@@ -12,6 +12,8 @@ using model::FfnKind;
 constexpr double kBf16 = 2.0;
 constexpr double kFp32 = 4.0;
 constexpr double kInt32 = 4.0;
+// With one fp32 scale per 128 values.
+constexpr double kFp8 = 1.0 + 4.0 / 128.0;
 
 /// Tokens of tensors that sequence parallelism splits.
 double split_tokens(const LayerShape& s) {
@@ -38,8 +40,9 @@ std::vector<NamedBytes> saved_activations(const model::Transformer& m,
   const double tokens = real(s.tokens);
   const double heads = real(a.num_heads) / real(s.tp);
   add(items, kLayerInput, kBf16 * split_tokens(s) * real(m.hidden));
-  // Both norm outputs and the residual sum between them.
-  add(items, "norms_and_residual", kBf16 * 3.0 * split_tokens(s) * real(m.hidden));
+  // Both norm outputs, which linear layers read, and the residual sum between them.
+  const double input = s.fp8_linear ? kFp8 : kBf16;
+  add(items, "norms_and_residual", (2.0 * input + kBf16) * split_tokens(s) * real(m.hidden));
   if (layer.attention == AttentionKind::gqa) {
     const double kv = real(a.num_kv_heads) / real(s.tp);
     add(items, "query_key_value", kBf16 * tokens * real(a.head_dim) * (heads + 2.0 * kv));
@@ -70,15 +73,16 @@ std::vector<NamedBytes> saved_activations(const model::Transformer& m,
   if (layer.ffn == FfnKind::dense) {
     const double up = m.gated_ffn ? 2.0 : 1.0;
     add(items, "ffn_up_and_activation",
-        kBf16 * tokens * real(m.dense_ffn) * (up + 1.0) / real(s.tp));
+        tokens * real(m.dense_ffn) * (kBf16 * up + input) / real(s.tp));
   } else {
     const double copies = routed_copies(m, s);
     const double width = real(m.moe.expert_ffn) / real(s.etp);
-    add(items, "moe_dispatched_tokens", kBf16 * copies * real(m.hidden));
+    add(items, "moe_dispatched_tokens", input * copies * real(m.hidden));
     add(items, "moe_fc1_output", kBf16 * copies * width * 2.0);
-    add(items, "moe_activation", kBf16 * copies * width);
+    add(items, "moe_activation", input * copies * width);
     if (m.moe.shared_ffn > 0) {
-      add(items, "shared_expert", kBf16 * tokens * real(m.moe.shared_ffn) * 3.0 / real(s.tp));
+      add(items, "shared_expert",
+          tokens * real(m.moe.shared_ffn) * (2.0 * kBf16 + input) / real(s.tp));
     }
   }
   return items;

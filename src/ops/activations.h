@@ -20,6 +20,7 @@ struct LayerShape {
   bool sequence_parallel = false;  // norms and residuals split over TP
   bool trains_indexer = false;     // index gradients are computed in the forward pass and kept
   bool cp_gathers = false;         // keys of other CP ranks are gathered
+  bool fp8_linear = false;         // inputs of linear layers are saved in fp8 (Transformer Engine)
 };
 
 struct NamedBytes {

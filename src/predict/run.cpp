@@ -145,6 +145,7 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
   const Machine nominal = machine(job, config::Sampler());
   const topology::GroupSizes& sizes = job.plan.parallelism.sizes;
   const std::int64_t communicators = graph::communicators(job.plan);
+  result.kind = program.kind;
   result.leaves = evaluator.leaves();
   result.nominal = evaluator.evaluate(nominal, true);
   result.executed_flops = evaluator.executed_flops(sizes.world() / sizes.pp);
@@ -186,6 +187,7 @@ Prediction to_prediction(const Run& run, std::uint64_t seed) {
   const Job& job = run.job;
   const graph::Plan& plan = job.plan;
   Prediction p;
+  p.kind = run.kind;
   p.scenario = job.scenario;
   p.variant = job.variant;
   p.model = plan.model.name;

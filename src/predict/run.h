@@ -17,6 +17,7 @@ namespace hysim::predictor {
 /// with the same seed uses the same value for every input they share.
 struct Run {
   Job job;
+  std::string kind;  // of program
   std::vector<std::string> leaves;
   Evaluation nominal;
   double executed_flops = 0.0;                // all GPUs, one step

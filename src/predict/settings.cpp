@@ -341,7 +341,8 @@ void note_assumptions(Job& job) {
   job.assumptions.push_back("experts are balanced: every expert gets the same number of tokens");
   if (job.plan.training.precision == ops::Precision::fp8) {
     job.assumptions.push_back(
-        "fp8 memory is counted as bf16: neither fp8 copies of weights nor fp8 saved inputs");
+        "inputs of linear layers are saved in fp8; fp8 copies of weights are not counted in "
+        "memory");
   }
 }
 
@@ -460,10 +461,9 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, Fau
   const std::int64_t gpus = job.cluster.gpus();
   const std::int64_t fixed = sizes.tp * sizes.cp * sizes.pp;
   sizes.dp = std::max<std::int64_t>(1, gpus / fixed);
-  plan.parallelism.layers_per_chunk =
-      settings.layout.given
-          ? settings.layout.layers
-          : graph::even_layout(static_cast<std::int64_t>(plan.model.layers.size()), plan.chunks());
+  plan.parallelism.layers_per_chunk = settings.layout.given
+                                          ? settings.layout.layers
+                                          : graph::default_layout(plan.model, plan.chunks());
   std::vector<graph::PlanFault> plan_faults = graph::check(plan, gpus);
   if (settings.layout.dp > 0 && gpus % fixed == 0 && settings.layout.dp != sizes.dp) {
     plan_faults.push_back(

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "config/node.h"
 #include "report/view_parts.h"
 #include "report/views.h"
 #include "units/text.h"
@@ -11,7 +12,7 @@ namespace hysim::report {
 
 namespace {
 
-constexpr std::size_t kMaxHypotheses = 12;  // rows shown, half from each end; the JSON has all
+constexpr std::size_t kMaxHypotheses = 12;  // shown as rows; of more only the main ones
 
 /// The largest parts of the fullest GPU's memory.
 std::string largest_parts(const Memory& memory) {
@@ -207,8 +208,8 @@ std::string plain_value(const std::string& json) {
   return quoted ? json.substr(1, json.size() - 2) : json;
 }
 
-void add_hypotheses(Document& document, const Comparison& c) {
-  if (c.hypotheses.empty()) return;
+/// Every hypothesis a row, from the least to the most.
+void add_all_hypotheses(Document& document, const Comparison& c) {
   // One column a setting, named by the last part of its path where that is enough.
   std::vector<std::string> paths;
   for (const Hypothesis& hypothesis : c.hypotheses) {
@@ -232,18 +233,12 @@ void add_hypotheses(Document& document, const Comparison& c) {
   if (table.columns.empty()) table.columns.push_back({"setting", Align::left});
   for (const char* title : {"speedup", "range"}) table.columns.push_back({title});
 
-  // From the least to the most; of many only both ends.
   std::vector<Hypothesis> sorted = c.hypotheses;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Hypothesis& a, const Hypothesis& b) {
     return a.ratio.value < b.ratio.value;
   });
   bool unfit = false;
-  for (std::size_t h = 0; h < sorted.size(); ++h) {
-    if (sorted.size() > kMaxHypotheses && h == kMaxHypotheses / 2) {
-      table.rows.push_back(Row{{"..."}});
-      h = sorted.size() - kMaxHypotheses / 2;
-    }
-    const Hypothesis& hypothesis = sorted[h];
+  for (const Hypothesis& hypothesis : sorted) {
     Row row;
     for (const auto& path : paths) {
       const auto at = std::find_if(hypothesis.settings.begin(), hypothesis.settings.end(),
@@ -260,10 +255,79 @@ void add_hypotheses(Document& document, const Comparison& c) {
   document.add(Heading{"If what is unpublished was (speedup under each hypothesis)"});
   document.add(std::move(table));
   if (unfit) document.add(Paragraph{"* one of the two " + std::string(kUnfit)});
-  if (sorted.size() > kMaxHypotheses) {
-    document.add(Paragraph{"The least and the most of " +
-                           units::format_count(static_cast<std::int64_t>(sorted.size())) +
-                           "; the JSON has all."});
+}
+
+/// What a setting's value changes: of objects the members that differ, "tp 2, cp 32".
+std::string change(const std::string& base, const std::string& value) {
+  if (!base.starts_with('{') || !value.starts_with('{')) return plain_value(value);
+  const config::Node from = config::parse(base, "");
+  const config::Node to = config::parse(value, "");
+  std::string text;
+  for (const auto& [key, member] : to.as_object()) {
+    const config::Node* const before = from.find(key);
+    if (before != nullptr && *before == member) continue;
+    text += (text.empty() ? "" : ", ") + key + " " + plain_value(config::to_text(member));
+  }
+  return text.empty() ? plain_value(value) : text;
+}
+
+/// The settings of `hypothesis` that differ from those of `base`.
+std::vector<std::string> changes(const Hypothesis& base, const Hypothesis& hypothesis) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < hypothesis.settings.size() && i < base.settings.size(); ++i) {
+    const auto& [path, value] = hypothesis.settings[i];
+    if (value != base.settings[i].second) {
+      texts.push_back(path + ": " + change(base.settings[i].second, value));
+    }
+  }
+  return texts;
+}
+
+/// Of many hypotheses: what each setting does alone, and the combinations at both ends.
+void add_main_hypotheses(Document& document, const Comparison& c) {
+  const Hypothesis& base = c.hypotheses.front();  // every setting's first value
+  Table table;
+  table.columns = {{"", Align::left}, {"speedup"}, {"range"}};
+  bool unfit = false;
+  const auto add = [&](std::string name, const Hypothesis& hypothesis) {
+    const Ranged<double>& ratio = hypothesis.ratio;
+    unfit = unfit || hypothesis.fits == Fit::no;
+    table.rows.push_back(
+        Row{{std::move(name), times(ratio.value) + (hypothesis.fits == Fit::no ? "*" : " "),
+             range(ratio.low, ratio.value, ratio.high, kPlain)}});
+  };
+  add("all at their first value", base);
+  const Hypothesis* least = &base;
+  const Hypothesis* most = &base;
+  for (const Hypothesis& hypothesis : c.hypotheses) {
+    const std::vector<std::string> differing = changes(base, hypothesis);
+    if (differing.size() == 1) add(differing.front(), hypothesis);
+    if (hypothesis.ratio.value < least->ratio.value) least = &hypothesis;
+    if (hypothesis.ratio.value > most->ratio.value) most = &hypothesis;
+  }
+  document.add(Heading{"If what is unpublished was otherwise (speedup, one setting at a time)"});
+  document.add(std::move(table));
+  if (unfit) document.add(Paragraph{"* one of the two " + std::string(kUnfit)});
+  const auto describe = [&](const char* which, const Hypothesis& hypothesis) {
+    std::string text;
+    for (const std::string& item : changes(base, hypothesis)) {
+      text += (text.empty() ? "" : "; ") + item;
+    }
+    document.add(Paragraph{std::string(which) + " of all " +
+                           units::format_count(static_cast<std::int64_t>(c.hypotheses.size())) +
+                           " combinations: " + times(hypothesis.ratio.value) +
+                           (text.empty() ? "" : " with " + text)});
+  };
+  describe("Least", *least);
+  describe("Most", *most);
+}
+
+void add_hypotheses(Document& document, const Comparison& c) {
+  if (c.hypotheses.empty()) return;
+  if (c.hypotheses.size() > kMaxHypotheses) {
+    add_main_hypotheses(document, c);
+  } else {
+    add_all_hypotheses(document, c);
   }
 }
 

@@ -120,7 +120,7 @@ Node workload_of(const Prediction& p) {
 Node node_of(const Prediction& p) {
   return Node::object({
       {"schema", text("hysim.prediction/1")},
-      {"kind", text("training_step")},
+      {"kind", text(p.kind)},
       {"tool", tool()},
       {"scenario", text(p.scenario)},
       {"variant", text(p.variant)},

@@ -18,11 +18,13 @@ struct Field {
   std::string_view key;
   std::string_view si_unit;
   config::Sourced Cluster::*member;
+  bool zero_allowed = false;
+  double most = 1.0;  // of the high end
 };
 constexpr Field kFields[] = {
-    {"nic_bandwidth", "B/s", &Cluster::nic_bandwidth},
+    {"nic_bandwidth", "B/s", &Cluster::nic_bandwidth, false, 1e18},
     {"nic_efficiency", "1", &Cluster::nic_efficiency},
-    {"ring_loss_per_doubling", "1", &Cluster::ring_loss_per_doubling},
+    {"ring_loss_per_doubling", "1", &Cluster::ring_loss_per_doubling, true},
     {"all_to_all_efficiency", "1", &Cluster::all_to_all_efficiency},
     {"dispatch_efficiency", "1", &Cluster::dispatch_efficiency},
 };
@@ -45,8 +47,7 @@ std::optional<Shorthand> parse_shorthand(std::string_view text) {
   const auto gpus = std::from_chars(nodes.ptr + 1, end, result.gpus_per_node);
   if (gpus.ec != std::errc() || gpus.ptr != end) return std::nullopt;
   if (result.nodes < 1 || result.nodes > kMaxNodes || result.gpus_per_node < 1 ||
-      result.gpus_per_node > kMaxGpusPerNode ||
-      result.nodes * result.gpus_per_node > kMaxGpus) {
+      result.gpus_per_node > kMaxGpusPerNode || result.nodes * result.gpus_per_node > kMaxGpus) {
     return std::nullopt;
   }
   return result;
@@ -74,15 +75,18 @@ Cluster parse_cluster(std::string_view text, std::string_view path) {
   for (const Field& field : kFields) {
     const config::Node* const value = reader.required(field.key);
     if (value == nullptr) continue;
+    const std::size_t before = faults.count();
     cluster.*field.member =
         config::read_sourced(*value, "/" + std::string(field.key),
                              "cluster/" + std::string(field.key), field.si_unit, faults);
-    const config::Node* const number = value->is_object() ? value->find("value") : nullptr;
-    if (number == nullptr || !number->is_number()) continue;
-    const double low = (cluster.*field.member).low;
-    if (low < 0.0) reader.fault(field.key, "must not be negative");
-    if (low == 0.0 && field.member == &Cluster::nic_bandwidth) {
+    if (faults.count() > before) continue;
+    const config::Sourced& sourced = cluster.*field.member;
+    if (sourced.low < 0.0) {
+      reader.fault(field.key, "must not be negative");
+    } else if (sourced.low == 0.0 && !field.zero_allowed) {
       reader.fault(field.key, "must be greater than zero");
+    } else if (sourced.high > field.most) {
+      reader.fault(field.key, field.most == 1.0 ? "must be at most 1" : "is too large");
     }
   }
   reader.finish();
@@ -118,7 +122,6 @@ Network resolve(const Cluster& cluster, const config::Sampler& sampler) {
     return Known<double>{sampler(s), config::evidence_of(s, cluster.gpu)};
   };
   Network network;
-  network.gpus_per_node = cluster.gpus_per_node;
   const Known<double> nic = known(cluster.nic_bandwidth);
   network.nic = {BytesPerSecond(nic.value), nic.evidence};
   network.nic_efficiency = known(cluster.nic_efficiency);

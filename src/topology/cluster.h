@@ -33,7 +33,6 @@ struct Cluster {
 
 /// Plain numbers of one evaluation.
 struct Network {
-  std::int64_t gpus_per_node = 8;
   Known<BytesPerSecond> nic;  // line rate of one GPU's NIC share
   Known<double> nic_efficiency;
   Known<double> ring_loss_per_doubling;

@@ -170,8 +170,8 @@ TEST(Groups, OfTheHeadlineLayout) {
   EXPECT_EQ(c.expert_group.size, 2);  // experts over tp 8 x cp 16 = 128 ranks
 }
 
-// Uniform recomputation in blocks of n layers keeps ceil(layers / n) inputs of a chunk; while a block
-// is worked on the tensors of its n layers live, what lives inside one layer lives once.
+// Uniform recomputation in blocks of n layers keeps ceil(layers / n) inputs of a chunk; while a
+// block is worked on the tensors of its n layers live, what lives inside one layer lives once.
 TEST(StageMemory, OfUniformBlocks) {
   Plan plan = layout("glm-5.1", groups(1, 8, 64, 64, 1), 1 << 20, {9, 10, 10, 10, 10, 10, 10, 9});
   plan.training.recompute = graph::Recompute::full;

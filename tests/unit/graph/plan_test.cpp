@@ -264,6 +264,25 @@ TEST(EvenLayout, OfTheHeadlineModel) {
   EXPECT_EQ(graph::even_layout(78, 13), std::vector<std::int64_t>(13, 6));
 }
 
+// GLM-5.2 computes indices in layers 0, 1, 2, 6, 10, ..., 74: every boundary must be one of them.
+TEST(DefaultLayout, BeginsChunksWhereIndicesAreComputed) {
+  const model::Transformer glm = test::bundled("glm-5.2");
+  for (const std::int64_t chunks : {1, 2, 4, 6, 8, 11, 13, 16, 26}) {
+    const std::vector<std::int64_t> layout = graph::default_layout(glm, chunks);
+    ASSERT_EQ(static_cast<std::int64_t>(layout.size()), chunks);
+    std::int64_t layer = 0;
+    for (const std::int64_t count : layout) {
+      ASSERT_GE(count, 0);
+      const bool begins = layer <= 2 || layer % 4 == 2;
+      EXPECT_TRUE(count == 0 || begins) << chunks << ": " << layer;
+      layer += count;
+    }
+    EXPECT_EQ(layer, 78);
+  }
+  EXPECT_EQ(graph::default_layout(glm, 8), (std::vector<std::int64_t>{10, 8, 12, 8, 12, 8, 12, 8}));
+  EXPECT_EQ(graph::default_layout(test::bundled("glm-5.1"), 8), graph::even_layout(78, 8));
+}
+
 TEST(Plan, MicroBatchesOfAPipeline) {
   Plan plan = legal();
   plan.workload.micro_batch_size = 2;

@@ -187,6 +187,19 @@ TEST(Activations, IndexGradientsAreKeptWhereTheIndexerIsTrained) {
   EXPECT_EQ(items_of(glm, shared, shape).count("index_gradients"), 0U);
 }
 
+// Inputs of linear layers saved in fp8 with an fp32 scale per 128 values: both norm outputs and the
+// activation of a Llama layer, (2 h + f) values a token, take 1.03125 B instead of 2.
+TEST(Activations, Fp8SavesLinearInputsInOneByte) {
+  const Transformer llama = test::bundled("llama3-8b");
+  const LayerSpec dense{AttentionKind::gqa, IndexRole::none, FfnKind::dense};
+  LayerShape shape;
+  shape.tokens = shape.sequence_tokens = 1024;
+  const double bf16 = sum(saved_activations(llama, dense, shape)).si();
+  shape.fp8_linear = true;
+  const double fp8 = sum(saved_activations(llama, dense, shape)).si();
+  EXPECT_DOUBLE_EQ(bf16 - fp8, 1024.0 * (2.0 * 4096.0 + 14336.0) * (2.0 - 1.03125));
+}
+
 // A rank computes top_k s b etp/tp token copies; expert parallelism spreads experts, not tokens.
 TEST(Activations, ExpertTokensFollowTpNotEp) {
   const Transformer m = test::bundled("qwen3-235b-a22b");

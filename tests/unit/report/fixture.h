@@ -22,6 +22,7 @@ inline BreakdownLeaf leaf(std::string path, double time, std::string bound_by,
 /// The step time is the sum of the critical leaves.
 inline Prediction prediction_of(std::string variant, std::vector<BreakdownLeaf> leaves) {
   Prediction p;
+  p.kind = "training_step";
   p.scenario = "glm-5.1-1m-h20-512";
   p.variant = std::move(variant);
   p.model = "glm-5.1";

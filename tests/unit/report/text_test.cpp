@@ -183,13 +183,28 @@ TEST(ComparisonText, HypothesesGoFromTheLeastToTheMost) {
                         "* one of the two does not fit "));
 }
 
-TEST(ComparisonText, OfManyHypothesesBothEndsAreShown) {
+TEST(ComparisonText, OfManyHypothesesSettingsAreShownAloneAndBothEnds) {
   Comparison c = comparison();
-  while (c.hypotheses.size() < 40) c.hypotheses.push_back(c.hypotheses[1]);
+  c.hypotheses.clear();
+  const std::string layouts[] = {R"({"tp":1,"pp":8,"cp":64})", R"({"tp":2,"pp":8,"cp":32})"};
+  for (int i = 0; i < 16; ++i) {
+    Hypothesis hypothesis;
+    hypothesis.settings = {{"parallelism", layouts[i % 2]},
+                           {"base:kernels.topk", i / 2 % 2 == 0 ? "\"torch\"" : "\"radix\""},
+                           {"training.mtp_num_layers", std::to_string(i / 4)}};
+    hypothesis.ratio = {1.0 + 0.1 * i, 1.0, 4.0};
+    hypothesis.fits = i == 1 ? Fit::no : Fit::yes;
+    c.hypotheses.push_back(hypothesis);
+  }
   const std::string text = collapsed(to_text(c));
-  EXPECT_THAT(text, HasSubstr("torch bf16 1.42x*"));
-  EXPECT_THAT(text, HasSubstr("radix fp8 2.31x*"));
-  EXPECT_THAT(text, HasSubstr("The least and the most of 40; the JSON has all."));
+  EXPECT_THAT(text, HasSubstr("all at their first value 1.00x"));
+  EXPECT_THAT(text, HasSubstr("parallelism: tp 2, cp 32 1.10x*"));
+  EXPECT_THAT(text, HasSubstr("base:kernels.topk: radix 1.20x"));
+  EXPECT_THAT(text, HasSubstr("training.mtp_num_layers: 3 2.20x"));
+  EXPECT_THAT(text, Not(HasSubstr("1.30x")));  // two settings differ
+  EXPECT_THAT(text, HasSubstr("Least of all 16 combinations: 1.00x "));
+  EXPECT_THAT(text, HasSubstr("Most of all 16 combinations: 2.50x with parallelism: tp 2, cp 32; "
+                              "base:kernels.topk: radix; training.mtp_num_layers: 3"));
 }
 
 TEST(ComparisonText, WhatDiffersBecomesARow) {

@@ -199,7 +199,6 @@ TEST(Resolve, GivesPlainNumbersAndWhatTheyRestOn) {
                      "\"source\": \"nothing\"}"}}),
       "test.json");
   const Network network = resolve(cluster, {});
-  EXPECT_EQ(network.gpus_per_node, 8);
   EXPECT_DOUBLE_EQ(network.nic.value.si(), 50e9);
   EXPECT_EQ(network.nic.evidence, config::Evidence::datasheet);
   EXPECT_DOUBLE_EQ(network.nic_efficiency.value, 0.9);
