@@ -19,6 +19,7 @@
 #include "config/node.h"
 #include "graph/layer.h"
 #include "graph/schedule.h"
+#include "oracles/figures.h"
 #include "unit/graph/plans.h"
 #include "unit/model/model_files.h"
 
@@ -28,27 +29,20 @@ namespace {
 using config::Node;
 using graph::Plan;
 using graph::Program;
+using test::member;
+using test::whole;
 
 const Node& figures() {
-  static const Node node = [] {
-    const std::string path = std::string(HYSIM_TEST_DATA) + "/oracles/data/memory.json";
-    return config::parse(test::read_text(path).value(), path);
-  }();
+  static const Node node = test::read_figures("memory");
   return node;
 }
 
-const Node& at(const Node& of, std::string_view key) {
-  const Node* node = of.find(key);
-  if (node == nullptr) throw std::out_of_range(std::string(key));
-  return *node;
-}
-double figure(const Node& of, std::string_view key) { return at(of, key).as_number(); }
+double figure(const Node& of, std::string_view key) { return member(of, key).as_number(); }
 double figure(const Node& of, std::string_view key, std::int64_t stage) {
-  return at(of, key).as_array().at(static_cast<std::size_t>(stage)).as_number();
+  return member(of, key).as_array().at(static_cast<std::size_t>(stage)).as_number();
 }
-std::int64_t whole(const Node& of, std::string_view key) { return at(of, key).as_integer(); }
 
-const Node& layout(const std::string& name) { return at(at(figures(), "layouts"), name); }
+const Node& layout(const std::string& name) { return member(member(figures(), "layouts"), name); }
 
 /// The layout with full recomputation, indices kept and nothing of MTP.
 Plan plan_of(const Node& of) {
@@ -58,7 +52,7 @@ Plan plan_of(const Node& of) {
   sizes.cp = whole(of, "cp");
   sizes.ep = whole(of, "ep");
   sizes.dp = whole(of, "dp");
-  Plan plan = test::on_groups(test::bundled(at(of, "model").as_string()), sizes, whole(of, "m"),
+  Plan plan = test::on_groups(test::bundled(member(of, "model").as_string()), sizes, whole(of, "m"),
                               whole(of, "seq"));
   plan.workload.micro_batch_size = whole(of, "mbs");
   plan.parallelism.vpp = whole(of, "v");
@@ -69,7 +63,7 @@ Plan plan_of(const Node& of) {
   // Chunk v of a stage holds 1/vpp of its layers.
   std::vector<std::int64_t> chunks;
   for (std::int64_t v = 0; v < plan.parallelism.vpp; ++v) {
-    for (const Node& layers : at(of, "layers").as_array()) {
+    for (const Node& layers : member(of, "layers").as_array()) {
       chunks.push_back(layers.as_integer() / plan.parallelism.vpp);
     }
   }
@@ -371,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(Oracles, Layouts,
                          });
 
 TEST(MemoryOracle, Toy) {
-  const Node& toy = at(figures(), "toy");
+  const Node& toy = member(figures(), "toy");
   const double dense =
       figure(toy, "dense_split") / figure(toy, "tp") + figure(toy, "dense_replicated");
   const double expert = figure(toy, "expert") / figure(toy, "ep");
@@ -380,7 +374,7 @@ TEST(MemoryOracle, Toy) {
   for (const int zero : {0, 1}) {
     const graph::ModelState state = graph::model_state(
         {dense, expert}, 4.0, zero, whole(toy, "dense_group"), whole(toy, "expert_group"));
-    const auto& expected = at(toy, zero == 0 ? "zero0" : "zero1").as_array();
+    const auto& expected = member(toy, zero == 0 ? "zero0" : "zero1").as_array();
     EXPECT_EQ(state.weights.si(), expected[0].as_number());
     EXPECT_EQ(state.gradients.si(), expected[1].as_number());
     EXPECT_EQ(state.optimizer.si(), expected[2].as_number());
@@ -389,7 +383,7 @@ TEST(MemoryOracle, Toy) {
 }
 
 TEST(MemoryOracle, InFlight) {
-  for (const Node& row : at(figures(), "in_flight").as_array()) {
+  for (const Node& row : member(figures(), "in_flight").as_array()) {
     const auto& r = row.as_array();
     const auto& expected = r[3].as_array();
     ASSERT_EQ(static_cast<std::int64_t>(expected.size()), r[0].as_integer());
@@ -444,7 +438,7 @@ TEST(HeadlineBudget, WorkingSetOfALayerTensorByTensor) {
          ops::transient_activations(plan.model, plan.model.layers.back(), context.shape)) {
       items.push_back(i);
     }
-    const Node& expected = at(at(at(figures(), "headline"), "working_set"), config);
+    const Node& expected = member(member(member(figures(), "headline"), "working_set"), config);
     // Ours besides: the layer's input (the budget's checkpoints) and the log-sum-exp.
     EXPECT_EQ(items.size(), std::size(names) + 2);
     for (const auto& pair : names) {
@@ -470,8 +464,8 @@ double beyond_budget(const Plan& plan) {
 }
 
 TEST(HeadlineBudget, ItemsAndTotals) {
-  for (const Node& budget : at(at(figures(), "headline"), "budgets").as_array()) {
-    const std::string config = at(budget, "layout").as_string();
+  for (const Node& budget : member(member(figures(), "headline"), "budgets").as_array()) {
+    const std::string config = member(budget, "layout").as_string();
     const auto s = static_cast<std::size_t>(whole(budget, "stage"));
     for (const Backend& backend : kBackends) {
       Plan plan = plan_of(layout(config));

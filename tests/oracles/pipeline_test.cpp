@@ -10,7 +10,7 @@
 
 #include "config/node.h"
 #include "graph/schedule.h"
-#include "unit/model/model_files.h"
+#include "oracles/figures.h"
 
 namespace hysim {
 namespace {
@@ -18,18 +18,11 @@ namespace {
 using config::Node;
 using graph::PipelineResult;
 using graph::PipelineTimes;
+using test::member;
 
 const Node& figures() {
-  static const Node node = [] {
-    const std::string path = std::string(HYSIM_TEST_DATA) + "/oracles/data/pipeline.json";
-    return config::parse(test::read_text(path).value(), path);
-  }();
+  static const Node node = test::read_figures("pipeline");
   return node;
-}
-const Node& at(const Node& of, std::string_view key) {
-  const Node* node = of.find(key);
-  if (node == nullptr) throw std::out_of_range(std::string(key));
-  return *node;
 }
 std::vector<double> numbers(const Node& array) {
   std::vector<double> values;
@@ -56,8 +49,8 @@ PipelineTimes times_of(std::int64_t p, std::int64_t m, std::int64_t vpp,
 }
 
 TEST(PipelineOracle, Table) {
-  const auto& stage_times = at(figures(), "stage_times").as_array();
-  const auto& table = at(figures(), "table").as_array();
+  const auto& stage_times = member(figures(), "stage_times").as_array();
+  const auto& table = member(figures(), "table").as_array();
   EXPECT_EQ(table.size(), 136U);
   for (std::size_t i = 0; i < table.size(); ++i) {
     const auto& row = table[i].as_array();
@@ -65,8 +58,8 @@ TEST(PipelineOracle, Table) {
     const std::int64_t m = row[1].as_integer();
     const std::int64_t vpp = row[2].as_integer();
     const Node& of = stage_times[static_cast<std::size_t>(row[3].as_integer())];
-    const PipelineTimes times = times_of(p, m, vpp, numbers(at(of, "forward")),
-                                         numbers(at(of, "backward")), row[4].as_number());
+    const PipelineTimes times = times_of(p, m, vpp, numbers(member(of, "forward")),
+                                         numbers(member(of, "backward")), row[4].as_number());
     // Chunk times are whole numbers of quarter ticks: sums are exact.
     EXPECT_EQ(graph::run_pipeline(times).makespan, row[5].as_number()) << "row " << i;
     const auto& peaks = row[6].as_array();
@@ -80,16 +73,16 @@ TEST(PipelineOracle, Table) {
 }
 
 TEST(PipelineOracle, TimelineByHand) {
-  const Node& of = at(figures(), "timeline");
-  const PipelineResult result = graph::run_pipeline(
-      times_of(at(of, "p").as_integer(), at(of, "m").as_integer(), 1, numbers(at(of, "forward")),
-               numbers(at(of, "backward")), at(of, "latency").as_number()));
-  EXPECT_EQ(result.makespan, at(of, "makespan").as_number());
-  EXPECT_EQ(result.stage_end, numbers(at(of, "stage_end")));
+  const Node& of = member(figures(), "timeline");
+  const PipelineResult result = graph::run_pipeline(times_of(
+      member(of, "p").as_integer(), member(of, "m").as_integer(), 1, numbers(member(of, "forward")),
+      numbers(member(of, "backward")), member(of, "latency").as_number()));
+  EXPECT_EQ(result.makespan, member(of, "makespan").as_number());
+  EXPECT_EQ(result.stage_end, numbers(member(of, "stage_end")));
 }
 
 TEST(PipelineOracle, KnownAnswers) {
-  for (const Node& node : at(figures(), "known").as_array()) {
+  for (const Node& node : member(figures(), "known").as_array()) {
     const auto& row = node.as_array();
     const auto stages = static_cast<std::size_t>(row[0].as_integer());
     const PipelineTimes times =
@@ -103,16 +96,16 @@ TEST(PipelineOracle, KnownAnswers) {
 }
 
 TEST(PipelineOracle, OneSlowStage) {
-  const Node& of = at(figures(), "slow");
-  std::vector<double> forward(static_cast<std::size_t>(at(of, "p").as_integer()), 1.0);
+  const Node& of = member(figures(), "slow");
+  std::vector<double> forward(static_cast<std::size_t>(member(of, "p").as_integer()), 1.0);
   std::vector<double> backward(forward.size(), 2.0);
-  const auto slow = static_cast<std::size_t>(at(of, "stage").as_integer());
+  const auto slow = static_cast<std::size_t>(member(of, "stage").as_integer());
   forward[slow] = 2.0;
   backward[slow] = 4.0;
-  EXPECT_EQ(graph::run_pipeline(times_of(at(of, "p").as_integer(), at(of, "m").as_integer(), 1,
-                                         forward, backward, 0.0))
+  EXPECT_EQ(graph::run_pipeline(times_of(member(of, "p").as_integer(), member(of, "m").as_integer(),
+                                         1, forward, backward, 0.0))
                 .makespan,
-            at(of, "makespan").as_number());
+            member(of, "makespan").as_number());
 }
 
 }  // namespace
