@@ -68,7 +68,7 @@ Bytes bytes_again(const Plan& plan, const LayerContext& c,
   }
   if (modules.layernorm) {
     // Outputs of the two norms of the layer.
-    const double input = c.shape.fp8_linear ? kFp8BytesWithScales : kBf16Bytes;
+    const double input = c.shape.fp8_linear ? kFp8Bytes : kBf16Bytes;
     again += Bytes(2.0 * input * real(c.split_tokens()) * real(plan.model.hidden));
   }
   return again;

@@ -8,15 +8,15 @@
 #include "graph/layer.h"
 #include "graph/list_builder.h"
 #include "ops/attention.h"
+#include "ops/element_bytes.h"
 #include "ops/elementwise.h"
 #include "units/real.h"
 
 namespace hysim::graph {
 
-inline constexpr double kBf16Bytes = 2.0;
-inline constexpr double kFp32Bytes = 4.0;
-// fp8 values carry one fp32 scale per 128 (DeepSeek-V3 recipe).
-inline constexpr double kFp8BytesWithScales = 1.0 + 4.0 / 128.0;
+using ops::kBf16Bytes;
+using ops::kFp32Bytes;
+using ops::kFp8Bytes;
 
 inline std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -170,7 +170,7 @@ class LayerBuilder {
     b_.communicate(Stream::ep, "communication/ep", expert_exchange(c_, bytes_per_value));
   }
   double dispatch_bytes() const {
-    return t_.precision == ops::Precision::fp8 ? kFp8BytesWithScales : kBf16Bytes;
+    return t_.precision == ops::Precision::fp8 ? kFp8Bytes : kBf16Bytes;
   }
   double expert_tp_bytes() const { return kBf16Bytes * real(expert_rows()) * real(m_.hidden); }
 

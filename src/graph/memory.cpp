@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "graph/schedule.h"
+#include "ops/element_bytes.h"
 #include "units/real.h"
 
 namespace hysim::graph {
 
 namespace {
 
-constexpr double kWeightBytes = 2.0;
-constexpr double kAdamBytes = 12.0;
+// Master weight and two moments.
+constexpr double kAdamBytes = 3.0 * ops::kFp32Bytes;
 
 /// What the layers of one stage keep for one micro-batch, and the most they need at a time.
 struct LayerBytes {
@@ -76,7 +77,7 @@ ModelState model_state(const ParameterShare& share, double gradient_bytes, int z
   const double parameters = share.dense + share.expert;
   const double adam =
       zero >= 1 ? share.dense / real(dense_group) + share.expert / real(expert_group) : parameters;
-  return {Bytes(kWeightBytes * parameters), Bytes(gradient_bytes * parameters),
+  return {Bytes(ops::kBf16Bytes * parameters), Bytes(gradient_bytes * parameters),
           Bytes(kAdamBytes * adam)};
 }
 

@@ -54,6 +54,10 @@ class Repetition {
   Index rows_ = 0;
 };
 
+PipelineResult result_of(const std::vector<double>& stage_end) {
+  return {*std::max_element(stage_end.begin(), stage_end.end()), stage_end};
+}
+
 /// 1F1B as a recursion over micro-batches: stage s runs p-1-s warm-up forwards, then pairs
 /// F(s, k + p-1-s), B(s, k). Row k of the state is what the next row depends on.
 class OneForwardOneBackward {
@@ -88,10 +92,7 @@ class OneForwardOneBackward {
         collapsed = true;
       }
     }
-    PipelineResult result;
-    result.stage_end = free_;
-    result.makespan = *std::max_element(free_.begin(), free_.end());
-    return result;
+    return result_of(free_);
   }
 
  private:
@@ -159,10 +160,7 @@ class Interleaved {
         collapsed = true;
       }
     }
-    PipelineResult result;
-    result.stage_end = free_;
-    result.makespan = *std::max_element(free_.begin(), free_.end());
-    return result;
+    return result_of(free_);
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "ops/activations.h"
 
+#include "ops/element_bytes.h"
 #include "units/real.h"
 
 namespace hysim::ops {
@@ -9,11 +10,7 @@ namespace {
 using model::AttentionKind;
 using model::FfnKind;
 
-constexpr double kBf16 = 2.0;
-constexpr double kFp32 = 4.0;
-constexpr double kInt32 = 4.0;
 // With one fp32 scale per 128 values.
-constexpr double kFp8 = 1.0 + 4.0 / 128.0;
 
 /// Tokens of tensors that sequence parallelism splits.
 double split_tokens(const LayerShape& s) {
@@ -39,50 +36,50 @@ std::vector<NamedBytes> saved_activations(const model::Transformer& m,
   const model::Attention& a = m.attention;
   const double tokens = real(s.tokens);
   const double heads = real(a.num_heads) / real(s.tp);
-  add(items, kLayerInput, kBf16 * split_tokens(s) * real(m.hidden));
+  add(items, kLayerInput, kBf16Bytes * split_tokens(s) * real(m.hidden));
   // Both norm outputs, which linear layers read, and the residual sum between them.
-  const double input = s.fp8_linear ? kFp8 : kBf16;
-  add(items, "norms_and_residual", (2.0 * input + kBf16) * split_tokens(s) * real(m.hidden));
+  const double input = s.fp8_linear ? kFp8Bytes : kBf16Bytes;
+  add(items, "norms_and_residual", (2.0 * input + kBf16Bytes) * split_tokens(s) * real(m.hidden));
   if (layer.attention == AttentionKind::gqa) {
     const double kv = real(a.num_kv_heads) / real(s.tp);
-    add(items, "query_key_value", kBf16 * tokens * real(a.head_dim) * (heads + 2.0 * kv));
-    add(items, "attention_output", kBf16 * tokens * real(a.head_dim) * heads);
+    add(items, "query_key_value", kBf16Bytes * tokens * real(a.head_dim) * (heads + 2.0 * kv));
+    add(items, "attention_output", kBf16Bytes * tokens * real(a.head_dim) * heads);
   } else {
     const double qk = real(a.qk_nope_head_dim + a.qk_rope_head_dim);
     const double latent = real(a.kv_lora_rank + a.qk_rope_head_dim);
-    add(items, "query_latent", kBf16 * tokens * real(a.q_lora_rank));
-    add(items, "query", kBf16 * tokens * heads * qk);
+    add(items, "query_latent", kBf16Bytes * tokens * real(a.q_lora_rank));
+    add(items, "query", kBf16Bytes * tokens * heads * qk);
     if (layer.attention == AttentionKind::dsa) {
-      add(items, "gathered_latent", kBf16 * real(s.sequence_tokens) * latent);
-      add(items, "query_absorbed", kBf16 * tokens * heads * latent);
-      add(items, "attention_output", kBf16 * tokens * heads * real(a.kv_lora_rank));
-      add(items, "value_up", kBf16 * tokens * heads * real(a.v_head_dim));
+      add(items, "gathered_latent", kBf16Bytes * real(s.sequence_tokens) * latent);
+      add(items, "query_absorbed", kBf16Bytes * tokens * heads * latent);
+      add(items, "attention_output", kBf16Bytes * tokens * heads * real(a.kv_lora_rank));
+      add(items, "value_up", kBf16Bytes * tokens * heads * real(a.v_head_dim));
       if (s.trains_indexer && layer.index == model::IndexRole::computes) {
         // Gradients of queries, key and head weights.
         const double width =
             real(m.indexer.head_dim + 1) * real(m.indexer.num_heads) + real(m.indexer.head_dim);
-        add(items, "index_gradients", kBf16 * tokens * width);
+        add(items, "index_gradients", kBf16Bytes * tokens * width);
       }
     } else {
-      add(items, "kv_latent", kBf16 * tokens * latent);
-      add(items, "key_value", kBf16 * tokens * heads * (qk + real(a.v_head_dim)));
-      add(items, "attention_output", kBf16 * tokens * heads * real(a.v_head_dim));
+      add(items, "kv_latent", kBf16Bytes * tokens * latent);
+      add(items, "key_value", kBf16Bytes * tokens * heads * (qk + real(a.v_head_dim)));
+      add(items, "attention_output", kBf16Bytes * tokens * heads * real(a.v_head_dim));
     }
   }
-  add(items, "log_sum_exp", kFp32 * tokens * heads);
+  add(items, "log_sum_exp", kFp32Bytes * tokens * heads);
   if (layer.ffn == FfnKind::dense) {
     const double up = m.gated_ffn ? 2.0 : 1.0;
     add(items, "ffn_up_and_activation",
-        tokens * real(m.dense_ffn) * (kBf16 * up + input) / real(s.tp));
+        tokens * real(m.dense_ffn) * (kBf16Bytes * up + input) / real(s.tp));
   } else {
     const double copies = routed_copies(m, s);
     const double width = real(m.moe.expert_ffn) / real(s.etp);
     add(items, "moe_dispatched_tokens", input * copies * real(m.hidden));
-    add(items, "moe_fc1_output", kBf16 * copies * width * 2.0);
+    add(items, "moe_fc1_output", kBf16Bytes * copies * width * 2.0);
     add(items, "moe_activation", input * copies * width);
     if (m.moe.shared_ffn > 0) {
       add(items, "shared_expert",
-          tokens * real(m.moe.shared_ffn) * (2.0 * kBf16 + input) / real(s.tp));
+          tokens * real(m.moe.shared_ffn) * (2.0 * kBf16Bytes + input) / real(s.tp));
     }
   }
   return items;
@@ -96,28 +93,28 @@ std::vector<NamedBytes> transient_activations(const model::Transformer& m,
   if (layer.attention == AttentionKind::dsa) {
     const double latent = real(a.kv_lora_rank + a.qk_rope_head_dim);
     if (layer.index == model::IndexRole::computes) {
-      add(items, "gathered_index_keys", kBf16 * keys * real(m.indexer.head_dim));
+      add(items, "gathered_index_keys", kBf16Bytes * keys * real(m.indexer.head_dim));
     }
-    add(items, "dkv_fp32", kFp32 * keys * latent);
+    add(items, "dkv_fp32", kFp32Bytes * keys * latent);
   } else if (s.cp_gathers) {
     const double width =
         layer.attention == AttentionKind::gqa
             ? 2.0 * real(a.num_kv_heads) * real(a.head_dim)
             : real(a.num_heads) * real(a.qk_nope_head_dim + a.qk_rope_head_dim + a.v_head_dim);
-    add(items, "gathered_keys_and_values", 2.0 * kBf16 * keys * width / real(s.tp));
+    add(items, "gathered_keys_and_values", 2.0 * kBf16Bytes * keys * width / real(s.tp));
   }
   if (layer.ffn == FfnKind::moe) {
-    add(items, "moe_fc2_output", kBf16 * routed_copies(m, s) * real(m.hidden));
+    add(items, "moe_fc2_output", kBf16Bytes * routed_copies(m, s) * real(m.hidden));
   }
   return items;
 }
 
 Bytes checkpoint_bytes(const model::Transformer& m, const LayerShape& s) {
-  return Bytes(kBf16 * split_tokens(s) * real(m.hidden));
+  return Bytes(kBf16Bytes * split_tokens(s) * real(m.hidden));
 }
 
 Bytes index_bytes(std::int64_t top_k, const LayerShape& s) {
-  return Bytes(kInt32 * real(s.tokens) * real(top_k));
+  return Bytes(kInt32Bytes * real(s.tokens) * real(top_k));
 }
 
 Bytes sum(const std::vector<NamedBytes>& items) {

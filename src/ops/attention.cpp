@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <bit>
 
+#include "ops/element_bytes.h"
 #include "units/real.h"
 
 namespace hysim::ops {
 
 namespace {
 
-constexpr double kBf16 = 2.0;
-constexpr double kFp32 = 4.0;
 constexpr double kBackwardFactor = 2.5;
 
 Bytes query_and_output(const SparseAttention& s) {
-  return Bytes(kBf16 * real(s.queries) * real(s.heads) * real(2 * s.latent + s.rope));
+  return Bytes(kBf16Bytes * real(s.queries) * real(s.heads) * real(2 * s.latent + s.rope));
 }
 
 }  // namespace
@@ -23,9 +22,9 @@ Work dense_attention_forward(const DenseAttention& s) {
   Work work;
   work.kernel = Kernel::attention_forward;
   work.flops = Flops(2.0 * real(s.pairs) * real(s.heads) * real(s.qk_dim + s.v_dim));
-  work.read = Bytes(kBf16 * (real(s.queries) * real(s.heads) * real(s.qk_dim) +
-                             real(s.keys) * real(s.kv_heads) * real(s.qk_dim + s.v_dim)));
-  work.written = Bytes(kBf16 * real(s.queries) * real(s.heads) * real(s.v_dim));
+  work.read = Bytes(kBf16Bytes * (real(s.queries) * real(s.heads) * real(s.qk_dim) +
+                                  real(s.keys) * real(s.kv_heads) * real(s.qk_dim + s.v_dim)));
+  work.written = Bytes(kBf16Bytes * real(s.queries) * real(s.heads) * real(s.v_dim));
   return work;
 }
 
@@ -35,8 +34,8 @@ Work dense_attention_backward(const DenseAttention& s) {
   work.flops *= kBackwardFactor;
   // Output and its gradient are read too; dQ, dK, dV are written.
   work.read += 2.0 * work.written;
-  work.written = Bytes(kBf16 * (real(s.queries) * real(s.heads) * real(s.qk_dim) +
-                                real(s.keys) * real(s.kv_heads) * real(s.qk_dim + s.v_dim)));
+  work.written = Bytes(kBf16Bytes * (real(s.queries) * real(s.heads) * real(s.qk_dim) +
+                                     real(s.keys) * real(s.kv_heads) * real(s.qk_dim + s.v_dim)));
   return work;
 }
 
@@ -51,8 +50,8 @@ Work sparse_attention_forward(const SparseAttention& s, SparseBackend backend) {
   work.kernel = Kernel::sparse_attention_forward;
   work.flops = Flops(2.0 * real(s.pairs) * real(padded_heads(s.heads, backend)) *
                      real(2 * s.latent + s.rope));
-  work.gathered = Bytes(kBf16 * real(s.pairs) * real(s.latent + s.rope));
-  work.read = Bytes(kBf16 * real(s.queries) * real(s.heads) * real(s.latent + s.rope));
+  work.gathered = Bytes(kBf16Bytes * real(s.pairs) * real(s.latent + s.rope));
+  work.read = Bytes(kBf16Bytes * real(s.queries) * real(s.heads) * real(s.latent + s.rope));
   work.written = query_and_output(s) - work.read;
   return work;
 }
@@ -63,14 +62,14 @@ Work sparse_attention_backward(const SparseAttention& s, SparseBackend backend) 
                                                 : Kernel::sparse_attention_backward_tilelang;
   work.flops = Flops(2.0 * real(s.pairs) * real(padded_heads(s.heads, backend)) *
                      real(5 * s.latent + 3 * s.rope));
-  work.gathered = Bytes(kBf16 * real(s.pairs) * real(s.latent + s.rope));
-  work.scattered = Bytes(kFp32 * real(s.pairs) * real(s.latent + s.rope));
+  work.gathered = Bytes(kBf16Bytes * real(s.pairs) * real(s.latent + s.rope));
+  work.scattered = Bytes(kFp32Bytes * real(s.pairs) * real(s.latent + s.rope));
   // Queries, outputs and output gradients in; dQ out; the fp32 accumulator is cleared and cast.
-  const Bytes accumulator(kFp32 * real(s.keys) * real(s.latent + s.rope));
+  const Bytes accumulator(kFp32Bytes * real(s.keys) * real(s.latent + s.rope));
   work.read = query_and_output(s) +
-              Bytes(kBf16 * real(s.queries) * real(s.heads) * real(s.latent)) + accumulator;
-  work.written =
-      Bytes(kBf16 * real(s.queries) * real(s.heads) * real(s.latent + s.rope)) + 1.5 * accumulator;
+              Bytes(kBf16Bytes * real(s.queries) * real(s.heads) * real(s.latent)) + accumulator;
+  work.written = Bytes(kBf16Bytes * real(s.queries) * real(s.heads) * real(s.latent + s.rope)) +
+                 1.5 * accumulator;
   work.launches = 2.0;
   return work;
 }

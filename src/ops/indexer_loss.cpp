@@ -1,5 +1,6 @@
 #include "ops/indexer_loss.h"
 
+#include "ops/element_bytes.h"
 #include "units/real.h"
 
 namespace hysim::ops {
@@ -16,8 +17,8 @@ Work indexer_gradient(const IndexerLossShape& s) {
   Work work;
   work.kernel = Kernel::index_loss;
   work.flops = Flops(6.0 * real(s.pairs) * real(s.index_heads) * real(s.index_dim));
-  work.gathered = Bytes(2.0 * real(s.pairs) * real(s.index_dim));
-  work.scattered = Bytes(4.0 * real(s.pairs) * real(s.index_dim));
+  work.gathered = Bytes(kBf16Bytes * real(s.pairs) * real(s.index_dim));
+  work.scattered = Bytes(kFp32Bytes * real(s.pairs) * real(s.index_dim));
   return work;
 }
 

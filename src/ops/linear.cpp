@@ -2,13 +2,14 @@
 
 #include <cmath>
 
+#include "ops/element_bytes.h"
+
 namespace hysim::ops {
 
 namespace {
 
+// Rows and columns of an output tile (docs/cost-model.md, wave quantisation).
 constexpr double kTile = 128.0;
-constexpr double kFp32Bytes = 4.0;
-constexpr double kBf16Bytes = 2.0;
 
 double tiles(double rows, double columns) {
   return std::ceil(rows / kTile) * std::ceil(columns / kTile);

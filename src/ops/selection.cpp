@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/element_bytes.h"
 #include "units/real.h"
 
 namespace hysim::ops {
 
 namespace {
 
-constexpr double kFp32 = 4.0;
-constexpr double kInt64 = 8.0;
 // HyTopK's append buffer per row; the list of k beside it (KERNELS facts 3.3).
 constexpr double kAppendBuffer = 1024.0;
 // MMA columns filled by queries x heads of one block.
@@ -34,7 +33,7 @@ Work table_pass(Kernel kernel, double elements, const SelectionShape& shape, std
   Work work;
   work.kernel = kernel;
   work.units = elements;
-  work.written = Bytes(kFp32 * real(query_count(shape.segments)) * real(shape.top_k));
+  work.written = Bytes(kFp32Bytes * real(query_count(shape.segments)) * real(shape.top_k));
   work.launches = real(chunks);
   return work;
 }
@@ -60,7 +59,7 @@ std::int64_t rows_per_chunk(const SelectionShape& shape, Bytes chunk_bytes,
   const std::int64_t all = query_count(shape.segments);
   std::int64_t rows = chunk_rows;
   if (rows <= 0) {
-    rows = static_cast<std::int64_t>(chunk_bytes.si() / (kFp32 * real(table_row_keys(shape))));
+    rows = static_cast<std::int64_t>(chunk_bytes.si() / (kFp32Bytes * real(table_row_keys(shape))));
   }
   return std::clamp<std::int64_t>(rows, 1, all);
 }
@@ -92,14 +91,15 @@ Work index_score(const SelectionShape& shape, std::int64_t chunks) {
 
 Work table_write(const SelectionShape& shape) {
   Work work;
-  work.written = Bytes(kFp32 * real(causal_pairs(shape.segments)));
+  work.written = Bytes(kFp32Bytes * real(causal_pairs(shape.segments)));
   work.launches = 0.0;  // part of the scoring kernel
   return work;
 }
 
 Work table_clean(const SelectionShape& shape, std::int64_t chunks) {
   Work work;
-  work.written = Bytes(kFp32 * (real(table_elements(shape)) - real(causal_pairs(shape.segments))));
+  work.written =
+      Bytes(kFp32Bytes * (real(table_elements(shape)) - real(causal_pairs(shape.segments))));
   work.launches = real(chunks);
   return work;
 }
@@ -119,9 +119,9 @@ Work naive_score(const SelectionShape& shape) {
   work.precision = Precision::fp32;
   work.flops = Flops(2.0 * elements * real(shape.heads) * real(shape.head_dim));
   work.vector_flops = Flops(2.0 * elements * real(shape.heads));
-  const Bytes scores(kFp32 * elements * real(shape.heads));
+  const Bytes scores(kFp32Bytes * elements * real(shape.heads));
   work.read = kNaiveReads * scores;
-  work.written = kNaiveWrites * scores + Bytes(kFp32 * elements);
+  work.written = kNaiveWrites * scores + Bytes(kFp32Bytes * elements);
   work.tiles = elements / (128.0 * 128.0) * real(shape.heads);
   work.depth = real(shape.head_dim);
   work.launches = 4.0;
@@ -139,7 +139,7 @@ double expected_survivors(double n, double k, double b) {
 Work hytopk(const SelectionShape& shape) {
   Work work = index_score(shape, 1);
   work.kernel = Kernel::hytopk;
-  work.written = Bytes(kFp32 * real(query_count(shape.segments)) * real(shape.top_k));
+  work.written = Bytes(kFp32Bytes * real(query_count(shape.segments)) * real(shape.top_k));
   const double k = real(shape.top_k);
   double rows_compactions = 0.0;
   for (const Segment& segment : shape.segments) {
@@ -157,13 +157,13 @@ Work hytopk(const SelectionShape& shape) {
 }
 
 Bytes table_workspace(const SelectionShape& shape, TopkKind topk, std::int64_t rows) {
-  const double chunk = kFp32 * real(rows) * real(table_row_keys(shape));
+  const double chunk = kFp32Bytes * real(rows) * real(table_row_keys(shape));
   if (topk == TopkKind::radix) return Bytes(3.0 * chunk);
-  return Bytes(chunk + real(rows) * real(shape.top_k) * (kFp32 + kInt64));
+  return Bytes(chunk + real(rows) * real(shape.top_k) * (kFp32Bytes + kInt64Bytes));
 }
 
 Bytes naive_workspace(const SelectionShape& shape) {
-  const double table = kFp32 * real(table_elements(shape));
+  const double table = kFp32Bytes * real(table_elements(shape));
   return Bytes(table * (2.0 * real(shape.heads) + 1.0));
 }
 

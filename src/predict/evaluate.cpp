@@ -7,6 +7,7 @@
 #include "collectives/collective.h"
 #include "cost/kernel_time.h"
 #include "graph/schedule.h"
+#include "ops/element_bytes.h"
 #include "ops/elementwise.h"
 #include "predict/streams.h"
 
@@ -19,8 +20,6 @@ using graph::Chunk;
 using graph::LayerProgram;
 using graph::ParameterShare;
 using graph::Program;
-
-constexpr double kWeightBytes = 2.0;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -122,7 +121,7 @@ DataParallel data_parallel(const Program& program, const Machine& machine, const
                        program.gradient_bytes);
       if (sharded) {
         part.gather =
-            replica_time(program, machine, share, collectives::Kind::all_gather, kWeightBytes);
+            replica_time(program, machine, share, collectives::Kind::all_gather, ops::kBf16Bytes);
       }
       parts.push_back(part);
     });
