@@ -24,7 +24,6 @@ namespace {
 using collectives::Collective;
 using collectives::Kind;
 using config::Node;
-using graph::LayerProgram;
 using graph::Plan;
 using graph::Program;
 using graph::Stream;
@@ -34,6 +33,8 @@ using model::FfnKind;
 using model::IndexRole;
 using model::LayerSpec;
 using ops::IndexerLoss;
+using test::built;
+using test::BuiltLayer;
 using test::member;
 using test::number;
 using test::text;
@@ -48,17 +49,6 @@ const Node::Array& rows(std::string_view key) { return member(figures(), key).as
 constexpr LayerSpec kSparseMoe{AttentionKind::dsa, IndexRole::computes, FfnKind::moe};
 constexpr LayerSpec kSparseDense{AttentionKind::dsa, IndexRole::computes, FfnKind::dense};
 constexpr LayerSpec kDense{AttentionKind::gqa, IndexRole::none, FfnKind::dense};
-
-struct Built {
-  Program program;
-  LayerProgram layer;
-};
-Built built(const Plan& plan, const LayerSpec& spec) {
-  Built result;
-  result.layer = graph::build_layer(result.program, graph::make_context(plan, 8), spec,
-                                    plan.training.recompute == graph::Recompute::full, false);
-  return result;
-}
 
 std::vector<Collective> on_stream(const TaskList& list, Stream stream) {
   std::vector<Collective> found;
@@ -93,7 +83,7 @@ TEST(CommOracle, TensorParallelLayers) {
     const bool sparse = name == "glm-5.1";
     const LayerSpec spec = sparse ? kSparseDense : kDense;
 
-    const Built none = built(plan, spec);
+    const BuiltLayer none = built(plan, spec);
     for (const TaskList* list : {&none.layer.forward, &none.layer.backward}) {
       for (const Collective& op : on_stream(*list, Stream::tp)) {
         EXPECT_EQ(op.bytes.si(), number(row, "tensor"));
@@ -104,12 +94,12 @@ TEST(CommOracle, TensorParallelLayers) {
     EXPECT_EQ(sent(none.layer.backward, Stream::tp), number(row, "backward"));
 
     plan.training.recompute = graph::Recompute::full;
-    const Built full = built(plan, spec);
+    const BuiltLayer full = built(plan, spec);
     EXPECT_EQ(sent(full.layer.forward, Stream::tp) + sent(full.layer.backward, Stream::tp),
               number(row, "full_recompute"));
 
     plan.parallelism.sequence_parallel = false;
-    const Built reduced = built(plan, spec);
+    const BuiltLayer reduced = built(plan, spec);
     EXPECT_EQ(sent(reduced.layer.forward, Stream::tp), number(row, "all_reduce_forward"));
     for (const Collective& op : on_stream(reduced.layer.forward, Stream::tp)) {
       EXPECT_EQ(op.kind, Kind::all_reduce);
@@ -153,7 +143,7 @@ TEST(CommOracle, KeysOfSparseLayers) {
     const auto step = [&](IndexerLoss loss, bool replay) {
       plan.training.indexer_loss = loss;
       plan.kernels.selection_replay = replay;
-      const Built b = built(plan, kSparseMoe);
+      const BuiltLayer b = built(plan, kSparseMoe);
       return sent(b.layer.forward, Stream::cp) + sent(b.layer.backward, Stream::cp);
     };
     EXPECT_EQ(step(IndexerLoss::sparse, false), number(row, "recompute_loss"));
@@ -164,7 +154,7 @@ TEST(CommOracle, KeysOfSparseLayers) {
     plan.training.recompute = graph::Recompute::none;
     plan.training.indexer_loss = IndexerLoss::sparse;
     plan.kernels.selection_replay = false;
-    const Built b = built(plan, kSparseMoe);
+    const BuiltLayer b = built(plan, kSparseMoe);
     std::vector<double> forward;
     for (const Collective& op : on_stream(b.layer.forward, Stream::cp)) {
       EXPECT_EQ(op.kind, Kind::all_gather);
@@ -203,7 +193,7 @@ TEST(CommOracle, OneRankSendsNothing) {
   Plan plan = with_groups("glm-5.1", 131072, 1, 1);
   plan.training.indexer_loss = IndexerLoss::sparse;
   plan.training.recompute = graph::Recompute::full;
-  const Built b = built(plan, kSparseMoe);
+  const BuiltLayer b = built(plan, kSparseMoe);
   EXPECT_EQ(test::communication_tasks(b.layer.forward), 0);
   EXPECT_EQ(test::communication_tasks(b.layer.backward), 0);
 }
@@ -213,7 +203,7 @@ TEST(CommOracle, OneRankSendsNothing) {
 /// Bytes of every exchange of a full-recompute step: forward, recomputation, backward, each a
 /// dispatch and a combine.
 std::vector<std::pair<double, double>> exchanges(const Plan& plan) {
-  const Built b = built(plan, kSparseMoe);
+  const BuiltLayer b = built(plan, kSparseMoe);
   std::vector<std::pair<double, double>> found;
   for (const TaskList* list : {&b.layer.forward, &b.layer.backward}) {
     for (const Collective& op : on_stream(*list, Stream::ep)) {

@@ -18,14 +18,14 @@ namespace hysim {
 namespace {
 
 using config::Node;
-using graph::LayerProgram;
 using graph::Plan;
-using graph::Program;
 using model::AttentionKind;
 using model::FfnKind;
 using model::IndexRole;
 using model::LayerSpec;
 using ops::IndexerLoss;
+using test::built;
+using test::BuiltLayer;
 using test::member;
 
 const Node& figures() {
@@ -38,31 +38,6 @@ std::pair<double, double> expected(const Node& items, std::string_view part) {
   const Node::Array& both = member(items, part).as_array();
   return {static_cast<double>(both.at(0).as_integer()),
           static_cast<double>(both.at(1).as_integer())};
-}
-
-struct Built {
-  Program program;
-  LayerProgram layer;
-
-  double in(const graph::TaskList& list, std::initializer_list<const char*> prefixes) const {
-    double flops = 0.0;
-    for (const char* prefix : prefixes) flops += test::flops_under(program, list, prefix);
-    return flops;
-  }
-  double forward(std::initializer_list<const char*> prefixes) const {
-    return in(layer.forward, prefixes);
-  }
-  double backward(std::initializer_list<const char*> prefixes) const {
-    return in(layer.backward, prefixes);
-  }
-};
-
-Built built(const Plan& plan, const LayerSpec& spec) {
-  Built result;
-  const graph::LayerContext context = graph::make_context(plan, 8);
-  result.layer = graph::build_layer(result.program, context, spec,
-                                    plan.training.recompute == graph::Recompute::full, false);
-  return result;
 }
 
 class LayerFlops : public testing::TestWithParam<std::string> {
@@ -83,13 +58,13 @@ class LayerFlops : public testing::TestWithParam<std::string> {
   }
 };
 
-void expect_part(const Built& b, const Node& items, std::string_view part,
+void expect_part(const BuiltLayer& b, const Node& items, std::string_view part,
                  std::initializer_list<const char*> forward,
                  std::initializer_list<const char*> backward) {
   if (items.find(part) == nullptr) return;
   const auto [fwd, bwd] = expected(items, part);
-  EXPECT_EQ(b.forward(forward), fwd) << part << " forward";
-  EXPECT_EQ(b.backward(backward), bwd) << part << " backward";
+  EXPECT_EQ(b.forward_flops(forward), fwd) << part << " forward";
+  EXPECT_EQ(b.backward_flops(backward), bwd) << part << " backward";
 }
 
 TEST_P(LayerFlops, EveryPart) {
@@ -99,16 +74,16 @@ TEST_P(LayerFlops, EveryPart) {
     for (const FfnKind ffn : {FfnKind::dense, FfnKind::moe}) {
       if (ffn == FfnKind::dense && items.find("dense_ffn") == nullptr) continue;
       if (ffn == FfnKind::moe && items.find("moe") == nullptr) continue;
-      const Built b = built(one, spec(ffn));
+      const BuiltLayer b = built(one, spec(ffn));
       expect_part(b, items, "projections", {"linear/attention"}, {"linear/attention"});
       expect_part(b, items, "indexer_projections", {"linear/indexer"}, {"linear/indexer"});
       expect_part(b, items, "scoring", {"selection"}, {"selection"});
       expect_part(b, items, "sparse_attention", {"attention"}, {"attention"});
       // Without recomputation the first pass trains the indexer: its gradient runs there.
       if (sparse()) {
-        EXPECT_EQ(b.forward({"indexer_loss/teacher"}), expected(items, "teacher").first);
-        EXPECT_EQ(b.forward({"indexer_loss/gradient"}), expected(items, "gradient").second);
-        EXPECT_EQ(b.backward({"indexer_loss"}), 0.0);
+        EXPECT_EQ(b.forward_flops({"indexer_loss/teacher"}), expected(items, "teacher").first);
+        EXPECT_EQ(b.forward_flops({"indexer_loss/gradient"}), expected(items, "gradient").second);
+        EXPECT_EQ(b.backward_flops({"indexer_loss"}), 0.0);
       } else {
         expect_part(b, items, "dense_attention", {"attention"}, {"attention"});
       }
@@ -118,8 +93,8 @@ TEST_P(LayerFlops, EveryPart) {
         expect_part(b, items, "moe", {"linear/router", "experts"}, {"linear/router", "experts"});
       }
       // Nothing is left out: the parts are all the layer has.
-      EXPECT_EQ(b.forward({""}),
-                b.forward({"linear", "attention", "selection", "indexer_loss", "experts"}));
+      EXPECT_EQ(b.forward_flops({""}),
+                b.forward_flops({"linear", "attention", "selection", "indexer_loss", "experts"}));
     }
   }
 }
@@ -128,11 +103,11 @@ TEST_P(LayerFlops, EveryPart) {
 TEST_P(LayerFlops, DenseAttentionOfSparseModels) {
   if (!sparse()) return;
   for (const auto& [seq_len, items] : lengths().as_object()) {
-    const Built b =
+    const BuiltLayer b =
         built(plan(std::stoll(seq_len)), {AttentionKind::mla, IndexRole::none, FfnKind::dense});
     const auto [fwd, bwd] = expected(items, "dense_attention");
-    EXPECT_EQ(b.forward({"attention"}), fwd) << seq_len;
-    EXPECT_EQ(b.backward({"attention"}), bwd) << seq_len;
+    EXPECT_EQ(b.forward_flops({"attention"}), fwd) << seq_len;
+    EXPECT_EQ(b.backward_flops({"attention"}), bwd) << seq_len;
     // Absorbed or not, the projections are the same matrices.
     expect_part(b, items, "projections", {"linear/attention"}, {"linear/attention"});
   }
@@ -141,7 +116,7 @@ TEST_P(LayerFlops, DenseAttentionOfSparseModels) {
 TEST_P(LayerFlops, Head) {
   for (const auto& [seq_len, items] : lengths().as_object()) {
     const Plan one = plan(std::stoll(seq_len));
-    Built b;
+    BuiltLayer b;
     b.layer = graph::build_head(b.program, graph::make_context(one, 8));
     expect_part(b, items, "head", {"vocabulary/logits"}, {"vocabulary/logits"});
   }
@@ -154,26 +129,27 @@ TEST_P(LayerFlops, FullRecomputationRunsTheForwardTwice) {
     SCOPED_TRACE(seq_len);
     Plan one = plan(std::stoll(seq_len));
     const LayerSpec layer = spec(items.find("moe") != nullptr ? FfnKind::moe : FfnKind::dense);
-    const Built none = built(one, layer);
+    const BuiltLayer none = built(one, layer);
     one.training.recompute = graph::Recompute::full;
-    const Built full = built(one, layer);
-    const double loss = none.forward({"indexer_loss"});
-    EXPECT_EQ(full.forward({""}), none.forward({""}) - loss);
-    EXPECT_EQ(full.backward({""}), none.backward({""}) + none.forward({""}));
-    EXPECT_EQ(full.backward({"indexer_loss"}), loss);
+    const BuiltLayer full = built(one, layer);
+    const double loss = none.forward_flops({"indexer_loss"});
+    EXPECT_EQ(full.forward_flops({""}), none.forward_flops({""}) - loss);
+    EXPECT_EQ(full.backward_flops({""}), none.backward_flops({""}) + none.forward_flops({""}));
+    EXPECT_EQ(full.backward_flops({"indexer_loss"}), loss);
     if (!sparse()) continue;
     // Replay removes exactly one scoring; projections and loss stay, for the indexer is trained.
     one.kernels.selection_replay = true;
-    const Built replay = built(one, layer);
-    EXPECT_EQ(replay.forward({""}), full.forward({""}));
-    EXPECT_EQ(full.backward({""}) - replay.backward({""}), expected(items, "scoring").first);
-    EXPECT_EQ(replay.backward({"linear/indexer"}), full.backward({"linear/indexer"}));
+    const BuiltLayer replay = built(one, layer);
+    EXPECT_EQ(replay.forward_flops({""}), full.forward_flops({""}));
+    EXPECT_EQ(full.backward_flops({""}) - replay.backward_flops({""}),
+              expected(items, "scoring").first);
+    EXPECT_EQ(replay.backward_flops({"linear/indexer"}), full.backward_flops({"linear/indexer"}));
     // Untrained, it removes the index projections too.
     one.training.indexer_loss = IndexerLoss::off;
-    const Built off = built(one, layer);
-    EXPECT_EQ(off.backward({"linear/indexer", "selection", "indexer_loss"}), 0.0);
+    const BuiltLayer off = built(one, layer);
+    EXPECT_EQ(off.backward_flops({"linear/indexer", "selection", "indexer_loss"}), 0.0);
     one.kernels.selection_replay = false;
-    EXPECT_EQ(built(one, layer).backward({"linear/indexer", "selection"}),
+    EXPECT_EQ(built(one, layer).backward_flops({"linear/indexer", "selection"}),
               expected(items, "indexer_projections").first + expected(items, "scoring").first);
   }
 }

@@ -20,6 +20,7 @@
 #include "ops/segments.h"
 #include "property/machines.h"
 #include "unit/graph/plans.h"
+#include "unit/ops/shapes.h"
 #include "units/text.h"
 
 namespace hysim {
@@ -27,16 +28,7 @@ namespace {
 
 using ops::Segment;
 using ops::SelectionShape;
-
-SelectionShape glm_indexer(std::vector<Segment> segments, std::int64_t keys) {
-  SelectionShape shape;
-  shape.segments = std::move(segments);
-  shape.sequence_keys = keys;
-  shape.heads = 32;
-  shape.head_dim = 128;
-  shape.top_k = 2048;
-  return shape;
-}
+using test::glm_indexer;
 
 double kernel_seconds(const ops::Work& work) {
   return cost::kernel_time(work, test::real_machine().gpu, Seconds(0.0)).total().si();

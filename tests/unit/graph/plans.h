@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "graph/layer.h"
 #include "graph/plan.h"
 #include "graph/program.h"
 #include "model/transformer.h"
@@ -141,6 +143,33 @@ inline int communication_tasks(const graph::TaskList& list) {
     found += std::holds_alternative<collectives::Collective>(task.work) ? 1 : 0;
   }
   return found;
+}
+
+/// One layer of a plan on nodes of 8 GPUs.
+struct BuiltLayer {
+  graph::Program program;
+  graph::LayerProgram layer;
+
+  /// FLOP of the leaves that begin with any of `prefixes`.
+  double forward_flops(std::initializer_list<const char*> prefixes) const {
+    return flops(layer.forward, prefixes);
+  }
+  double backward_flops(std::initializer_list<const char*> prefixes) const {
+    return flops(layer.backward, prefixes);
+  }
+
+ private:
+  double flops(const graph::TaskList& list, std::initializer_list<const char*> prefixes) const {
+    double sum = 0.0;
+    for (const char* prefix : prefixes) sum += flops_under(program, list, prefix);
+    return sum;
+  }
+};
+inline BuiltLayer built(const graph::Plan& plan, const model::LayerSpec& spec) {
+  BuiltLayer result;
+  result.layer = graph::build_layer(result.program, graph::make_context(plan, 8), spec,
+                                    plan.training.recompute == graph::Recompute::full, false);
+  return result;
 }
 
 }  // namespace hysim::test

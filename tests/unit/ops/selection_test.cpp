@@ -12,23 +12,18 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/ops/shapes.h"
+
 namespace hysim::ops {
 namespace {
 
 constexpr double kGiB = 1073741824.0;
 constexpr std::int64_t kMillion = 1 << 20;
 
-SelectionShape glm(std::vector<Segment> segments, std::int64_t keys) {
-  SelectionShape shape;
-  shape.segments = std::move(segments);
-  shape.sequence_keys = keys;
-  shape.heads = 32;
-  shape.head_dim = 128;
-  shape.top_k = 2048;
-  return shape;
-}
+using test::glm_indexer;
+
 SelectionShape glm_rank(std::int64_t seq_len, std::int64_t cp, std::int64_t rank) {
-  return glm(cp_segments(seq_len, cp, rank, CpSplit::zigzag), seq_len);
+  return glm_indexer(cp_segments(seq_len, cp, rank, CpSplit::zigzag), seq_len);
 }
 
 // --- the table ---
@@ -38,7 +33,7 @@ TEST(ScoreTable, ElementsEqualRowsCountedOneByOne) {
     for (const std::int64_t cp : {1, 2, 4, 8}) {
       for (const CpSplit split : {CpSplit::zigzag, CpSplit::contiguous}) {
         for (std::int64_t rank = 0; rank < cp; ++rank) {
-          SelectionShape shape = glm(cp_segments(seq_len, cp, rank, split), seq_len);
+          SelectionShape shape = glm_indexer(cp_segments(seq_len, cp, rank, split), seq_len);
           std::int64_t full = 0;
           std::int64_t cropped = 0;
           std::int64_t longest = 0;
@@ -77,7 +72,7 @@ TEST(ScoreTable, CausalPairsFitInEveryTable) {
 
 // One layer, 1M tokens: 2.2 TB of causal scores in a full rectangle of 4.4 TB.
 TEST(ScoreTable, OfAMillionTokens) {
-  const SelectionShape shape = glm({{0, kMillion}}, kMillion);
+  const SelectionShape shape = glm_indexer({{0, kMillion}}, kMillion);
   EXPECT_EQ(table_elements(shape), std::int64_t{1} << 40);
   EXPECT_DOUBLE_EQ(table_write(shape).written.si(), 4.0 * 549756338176.0);
   EXPECT_DOUBLE_EQ((table_write(shape).written + table_clean(shape, 1).written).si(),
@@ -120,7 +115,7 @@ TEST(Chunks, AtLeastOneRowAtMostAll) {
 
 // A cropped table of a rank's longest row sets the rows of a chunk.
 TEST(Chunks, RowsFollowTheCroppedRow) {
-  SelectionShape shape = glm({{0, 1000}, {3000, 1000}}, 16000);
+  SelectionShape shape = glm_indexer({{0, 1000}, {3000, 1000}}, 16000);
   shape.key_crop = KeyCrop::segment;
   EXPECT_EQ(rows_per_chunk(shape, Bytes(4.0 * 4000.0 * 10.0), 0), 10);
   shape.key_crop = KeyCrop::none;
@@ -141,7 +136,7 @@ TEST(Chunks, LastChunkMayBePartial) {
 // Rows x keys passes 2^31 with 2048 rows of a million keys; nothing may wrap.
 TEST(Chunks, CountsAreWiderThan32Bits) {
   const std::int64_t seq_len = std::int64_t{1} << 24;
-  const SelectionShape shape = glm({{0, seq_len}}, seq_len);
+  const SelectionShape shape = glm_indexer({{0, seq_len}}, seq_len);
   EXPECT_EQ(table_elements(shape), std::int64_t{1} << 48);
   EXPECT_DOUBLE_EQ(index_score(shape, 1).units, std::ldexp(1.0, 47) + std::ldexp(1.0, 23));
   EXPECT_DOUBLE_EQ(table_workspace(shape, TopkKind::radix, seq_len).si(),
@@ -175,7 +170,7 @@ TEST(Chunks, ChangeNothingButWorkspaceAndLaunches) {
 // --- scoring ---
 
 TEST(IndexScore, WorkedExample) {
-  const Work one_pair = index_score(glm({{0, 1}}, 1), 1);
+  const Work one_pair = index_score(glm_indexer({{0, 1}}, 1), 1);
   EXPECT_DOUBLE_EQ(one_pair.flops.si(), 8192.0);
   EXPECT_DOUBLE_EQ(one_pair.vector_flops.si(), 64.0);
   EXPECT_DOUBLE_EQ(one_pair.units, 1.0);
@@ -193,7 +188,7 @@ TEST(IndexScore, FiguresPerToken) {
                                          {131072, 541.1, 1082.1, 262.1},
                                          {262144, 1082.1, 2164.3, 524.3},
                                          {1048576, 4328.5, 8657.1, 2097.2}}) {
-    SelectionShape shape = glm({{0, row.seq_len}}, row.seq_len);
+    SelectionShape shape = glm_indexer({{0, row.seq_len}}, row.seq_len);
     const double tokens = static_cast<double>(row.seq_len);
     EXPECT_NEAR(index_score(shape, 1).total_flops().si() / tokens / 1e6, row.glm, 0.06);
     EXPECT_NEAR(table_write(shape).written.si() / tokens / 1e3, row.table, 0.06);
@@ -204,7 +199,7 @@ TEST(IndexScore, FiguresPerToken) {
 
 // bf16 keys are twice fp8 keys; queries are H d values each.
 TEST(IndexScore, ReadsQueriesOnceAndKeysOncePerChunk) {
-  SelectionShape shape = glm({{0, 1000}}, 1000);
+  SelectionShape shape = glm_indexer({{0, 1000}}, 1000);
   EXPECT_DOUBLE_EQ(index_score(shape, 1).read.si(), 2.0 * 128.0 * (1000.0 + 1000.0 * 32.0));
   EXPECT_DOUBLE_EQ(index_score(shape, 5).read.si(), 2.0 * 128.0 * (5000.0 + 1000.0 * 32.0));
   shape.precision = Precision::fp8;
@@ -214,7 +209,7 @@ TEST(IndexScore, ReadsQueriesOnceAndKeysOncePerChunk) {
 
 // S = 16384, 32 heads: per-head fp32 scores are 16384^2 x 32 x 4 B = 32 GiB, kept twice.
 TEST(NaiveScore, MaterialisesEveryHead) {
-  const SelectionShape shape = glm({{0, 16384}}, 16384);
+  const SelectionShape shape = glm_indexer({{0, 16384}}, 16384);
   const double per_head_scores = 32.0 * kGiB;
   const double table = 1.0 * kGiB;
   EXPECT_DOUBLE_EQ(naive_workspace(shape).si(), 2.0 * per_head_scores + table);
@@ -229,7 +224,7 @@ TEST(NaiveScore, MaterialisesEveryHead) {
 // --- top-k ---
 
 TEST(Topk, TorchReadsFullRowsRadixOnlyCausalOnes) {
-  const SelectionShape shape = glm({{0, 4096}}, 4096);
+  const SelectionShape shape = glm_indexer({{0, 4096}}, 4096);
   EXPECT_DOUBLE_EQ(torch_topk(shape, 1).units, 4096.0 * 4096.0);
   EXPECT_DOUBLE_EQ(radix_topk(shape, 1).units, 4096.0 * 4097.0 / 2.0);
   // int32 indices of every row.
@@ -252,8 +247,8 @@ TEST(HyTopk, ReadsAndWritesNoTable) {
   EXPECT_EQ(fused.written, torch_topk(shape, 1).written);
   EXPECT_LT((fused.read + fused.written).si(), 0.02 * table_write(shape).written.si());
 
-  const Work longer = hytopk(glm({{kMillion, 16384}}, 2 * kMillion));
-  const Work shorter = hytopk(glm({{kMillion / 2, 16384}}, kMillion));
+  const Work longer = hytopk(glm_indexer({{kMillion, 16384}}, 2 * kMillion));
+  const Work shorter = hytopk(glm_indexer({{kMillion / 2, 16384}}, kMillion));
   EXPECT_EQ(longer.written, shorter.written);
   EXPECT_DOUBLE_EQ((longer.read - shorter.read).si(), 2.0 * 128.0 * kMillion / 2.0);
   EXPECT_DOUBLE_EQ(fused.launches, 1.0);
@@ -276,14 +271,14 @@ TEST(HyTopk, CompactionsEqualTheSumOverRows) {
         rows += expected_compactions(static_cast<double>(i + 1), 2048.0, 1024.0);
       }
     }
-    SelectionShape shape = glm(c.segments, 1 << 20);
+    SelectionShape shape = glm_indexer(c.segments, 1 << 20);
     shape.heads = c.heads;
     EXPECT_NEAR(hytopk(shape).compactions * static_cast<double>(c.block) / rows, 1.0, 1e-3);
   }
 }
 
 TEST(HyTopk, ShortRowsNeedNoCompaction) {
-  EXPECT_DOUBLE_EQ(hytopk(glm({{0, 2048}}, 2048)).compactions, 0.0);
+  EXPECT_DOUBLE_EQ(hytopk(glm_indexer({{0, 2048}}, 2048)).compactions, 0.0);
   EXPECT_DOUBLE_EQ(expected_compactions(2048.0, 2048.0, 1024.0), 0.0);
   EXPECT_DOUBLE_EQ(expected_survivors(100.0, 2048.0, 1024.0), 100.0);
   EXPECT_DOUBLE_EQ(expected_survivors(2048.0, 2048.0, 1024.0), 2048.0);

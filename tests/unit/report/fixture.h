@@ -122,7 +122,8 @@ inline std::vector<BreakdownLeaf> common_leaves() {
   };
 }
 
-inline Prediction tilelang() {
+/// With selection through a score table, forward and again in recomputation.
+inline std::vector<BreakdownLeaf> table_leaves() {
   auto leaves = common_leaves();
   leaves.push_back(leaf("selection/scoring/forward", 1.92, "tensor"));
   leaves.push_back(leaf("selection/scoring/recompute", 1.92, "tensor"));
@@ -130,6 +131,11 @@ inline Prediction tilelang() {
   leaves.push_back(leaf("selection/score_table/recompute", 0.84, "memory"));
   leaves.push_back(leaf("selection/topk/forward", 1.83, "memory"));
   leaves.push_back(leaf("selection/topk/recompute", 1.83, "memory"));
+  return leaves;
+}
+
+inline Prediction tilelang() {
+  auto leaves = table_leaves();
   leaves.push_back(leaf("bubble", 8.28, "schedule"));
   Prediction p = prediction_of("megatron-tilelang", std::move(leaves));
   p.memory.peak_per_gpu = {Bytes(132e9), Bytes(128e9), Bytes(139e9)};
@@ -140,14 +146,8 @@ inline Prediction tilelang() {
 }
 
 inline Prediction cudnn() {
-  auto leaves = common_leaves();
+  auto leaves = table_leaves();
   leaves[2].time = seconds(1.12);
-  leaves.push_back(leaf("selection/scoring/forward", 1.92, "tensor"));
-  leaves.push_back(leaf("selection/scoring/recompute", 1.92, "tensor"));
-  leaves.push_back(leaf("selection/score_table/forward", 0.84, "memory"));
-  leaves.push_back(leaf("selection/score_table/recompute", 0.84, "memory"));
-  leaves.push_back(leaf("selection/topk/forward", 1.83, "memory"));
-  leaves.push_back(leaf("selection/topk/recompute", 1.83, "memory"));
   leaves.push_back(leaf("bubble", 6.91, "schedule"));
   Prediction p = prediction_of("megatron-cudnn", std::move(leaves));
   p.memory.peak_per_gpu = {Bytes(99.8e9), Bytes(97e9), Bytes(105e9)};
