@@ -50,8 +50,9 @@ function(hysim_floor name)
   target_link_libraries(hysim_${name} ${scope} ${arg_DEPENDS})
 endfunction()
 
-# hysim_test_<name>, linked with GoogleTest. Tests find their data under HYSIM_TEST_DATA and, when
-# the program is built, the program at HYSIM_BINARY. Each case is a ctest test labelled <name>.
+# hysim_test_<name>, linked with GoogleTest. Tests find their data under HYSIM_TEST_DATA and the
+# program at HYSIM_BINARY by including "test_paths.h"; the paths are in no command line, so that a
+# compiler cache serves every checkout. Each case is a ctest test labelled <name>.
 function(hysim_test_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS")
   set(target hysim_test_${name})
@@ -59,8 +60,8 @@ function(hysim_test_executable name)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(${target} PRIVATE ${HYSIM_WARNINGS})
-  target_compile_definitions(${target} PRIVATE HYSIM_TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests
+                                               ${PROJECT_BINARY_DIR}/tests/paths)
   target_link_libraries(${target} PRIVATE ${arg_LIBS} GTest::gtest_main GTest::gmock)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}.
     PROPERTIES TIMEOUT 120 LABELS ${name})

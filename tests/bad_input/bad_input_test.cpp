@@ -22,6 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
+#include "test_paths.h"
 #include "unit/cli/temporary_folder.h"
 
 namespace hysim::test {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/node.h"
+#include "test_paths.h"
 #include "unit/model/model_files.h"
 
 namespace hysim::test {

@@ -9,6 +9,7 @@
 #include "config/node.h"
 #include "hysim/errors.h"
 #include "model/transformer.h"
+#include "test_paths.h"
 #include "unit/model/model_files.h"
 
 namespace hysim {

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "test_paths.h"
+
 namespace hysim::hardware {
 
 Resources bundled_profiles() {

@@ -14,6 +14,7 @@
 #include "config/node.h"
 #include "hysim/resources.h"
 #include "model/transformer.h"
+#include "test_paths.h"
 
 namespace hysim::test {
 
