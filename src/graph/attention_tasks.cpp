@@ -150,7 +150,8 @@ void LayerBuilder::mla_projections_backward() {
 
 void LayerBuilder::batched_backward(std::int64_t n, std::int64_t k) {
   b_.compute(kAttention, ops::gemm_input_gradient(tokens(), n, k, Precision::bf16, heads()));
-  b_.compute(kAttention, ops::gemm_weight_gradient(tokens(), n, k, Precision::bf16, heads()));
+  b_.weight_gradient(kAttention,
+                     ops::gemm_weight_gradient(tokens(), n, k, Precision::bf16, heads()));
 }
 
 void LayerBuilder::mla_core_backward() {

@@ -3,6 +3,7 @@
 
 #include "graph/layer.h"
 #include "graph/program.h"
+#include "graph/zero_bubble.h"
 #include "units/real.h"
 
 namespace hysim::graph {
@@ -90,6 +91,17 @@ void build_chunks(Program& program, const LayerContext& context) {
   if (holder != nullptr) holder->embedding_copy = holder->stage != 0;
 }
 
+/// Weight gradients of layers run later. Those of the logits do not: they would keep the gradient
+/// of the logits of every micro-batch that waits.
+void split_backwards(Program& program) {
+  const auto split = [](LayerProgram& layer) {
+    defer_weight_gradients(layer.backward);
+    layer.weight_operands = weight_gradient_operands(layer.backward);
+  };
+  for (LayerProgram& layer : program.layers) split(layer);
+  split(program.mtp);
+}
+
 /// Gradients of the embedding matrix are summed over the two stages that hold it.
 void build_embedding_reduce(Program& program, const topology::Groups& groups,
                             std::int64_t gpus_per_node) {
@@ -119,6 +131,8 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   program.pp = sizes.pp;
   program.vpp = plan.parallelism.vpp;
   program.micro_batches = plan.micro_batches();
+  program.schedule = plan.parallelism.schedule;
+  program.microbatch_group_size = plan.parallelism.microbatch_group_size;
   program.zero = plan.parallelism.zero;
   program.overlap = plan.overlap;
   program.gradient_bytes = plan.training.gradient == GradientType::fp32 ? 4.0 : 2.0;
@@ -137,6 +151,8 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
         share_of(model::layer_tensors(plan.model, model::mtp_layer(plan.model)), sizes);
     program.mtp_parameters += share_of(model::mtp_extra_tensors(plan.model), sizes);
   }
+
+  if (program.schedule == Schedule::zb_h1) split_backwards(program);
 
   const topology::Groups groups = topology::groups_of_rank_zero(sizes, plan.parallelism.rank_order);
   build_embedding_reduce(program, groups, gpus_per_node);

@@ -101,8 +101,8 @@ void LayerBuilder::grouped_backward(std::int64_t n, std::int64_t k) {
   }
   b_.compute("experts/gemm",
              ops::grouped_gemm_input_gradient(local_experts(), expert_rows(), n, k, t_.precision));
-  b_.compute("experts/gemm",
-             ops::grouped_gemm_weight_gradient(local_experts(), expert_rows(), n, k, t_.precision));
+  b_.weight_gradient("experts/gemm", ops::grouped_gemm_weight_gradient(
+                                         local_experts(), expert_rows(), n, k, t_.precision));
 }
 
 void LayerBuilder::shared_expert(Pass pass) {

@@ -259,7 +259,7 @@ void LayerBuilder::linear_backward(std::string_view part, std::int64_t m, std::i
                                    std::int64_t k, Precision precision, bool input_gradient) {
   if (precision == Precision::fp8) b_.compute("elementwise/quantize", ops::quantize(m * n));
   if (input_gradient) b_.compute(part, ops::gemm_input_gradient(m, n, k, precision));
-  b_.compute(part, ops::gemm_weight_gradient(m, n, k, precision));
+  b_.weight_gradient(part, ops::gemm_weight_gradient(m, n, k, precision));
 }
 
 std::int64_t LayerContext::top_k() const {

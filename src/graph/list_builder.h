@@ -26,6 +26,12 @@ class ListBuilder {
     }
   }
 
+  /// A matrix product that makes gradients of weights only.
+  void weight_gradient(std::string_view part, const ops::Work& work) {
+    compute(part, work);
+    list_.back().weight_gradient = true;
+  }
+
   /// The next compute task waits for it. Nothing is added for a group of one.
   void communicate(Stream stream, std::string_view part, const collectives::Collective& op) {
     wait(start(stream, part, op));

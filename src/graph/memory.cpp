@@ -18,6 +18,7 @@ struct LayerBytes {
   Bytes checkpoints;
   Bytes activations;
   Bytes indices;
+  Bytes weight_operands;
   Bytes working_set;
   Bytes gathered;
   Bytes workspace;  // these three of the layers with the largest working_set + workspace
@@ -37,6 +38,7 @@ void add_layer(LayerBytes& sum, const LayerProgram& layer, std::int64_t block) {
     block = 1;
   }
   sum.indices += layer.indices;
+  sum.weight_operands += layer.weight_operands;
   const double others = real(block - 1);
   const Bytes working_set = layer.working_set + layer.recomputed * others;
   if (sum.working_set + sum.workspace < working_set + layer.score_workspace) {
@@ -87,9 +89,15 @@ StageBytes stage_memory(const Program& program, const Training& training, std::i
                   program.dense_group.size, program.expert_group.size);
   const LayerBytes layers = stage_layers(program, training, stage);
   // Chunks are equal shares of the stage; a chunk's activations live from its forward to backward.
-  const double in_flight =
-      real(peak_in_flight(program.pp, program.vpp, program.micro_batches, stage)) /
-      real(program.vpp);
+  double in_flight = real(peak_in_flight(program.pipeline(), stage)) / real(program.vpp);
+  double waiting = real(peak_waiting_weights(program.pipeline(), stage));
+  // Split backwards: the fullest moment is in the first layer of a backward, which keeps all else
+  // of its micro-batch, or in the last, when the operands of its weight gradients are all there.
+  const Bytes kept = layers.checkpoints + layers.activations + layers.indices;
+  if (program.schedule == Schedule::zb_h1 && kept < layers.weight_operands) {
+    in_flight -= 1.0;
+    waiting += 1.0;
+  }
   Bytes logits;
   Bytes logit_gradients;
   for (const Chunk& chunk : program.chunks) {
@@ -111,6 +119,7 @@ StageBytes stage_memory(const Program& program, const Training& training, std::i
   add("checkpoints", layers.checkpoints * in_flight);
   add("activations", layers.activations * in_flight);
   add("saved_indices", layers.indices * in_flight);
+  add("weight_gradient_operands", layers.weight_operands * waiting);
   if (loss_moment) {
     add("logits", logits);
     add("logit_gradients", logit_gradients);

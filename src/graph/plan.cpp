@@ -108,6 +108,49 @@ void check_mtp_stage(const Plan& plan, Checker& checker) {
   }
 }
 
+/// Megatron-LM's rules for groups of the interleaved schedule: a group fills the pipeline, and so
+/// does the last one.
+void check_groups(const Plan& plan, Checker& checker) {
+  const std::int64_t pp = plan.parallelism.sizes.pp;
+  const std::int64_t micro_batches = plan.micro_batches();
+  const std::int64_t given = plan.parallelism.microbatch_group_size;
+  if (plan.parallelism.schedule == Schedule::breadth_first || given == 0) {
+    if (plan.parallelism.schedule == Schedule::breadth_first && micro_batches >= pp) return;
+    checker.multiple("parallelism.vpp", "number of micro-batches of the interleaved schedule",
+                     micro_batches, "pp", pp);
+    return;
+  }
+  if (given < pp || given > micro_batches) {
+    checker.fault("parallelism.microbatch_group_size",
+                  "must be from pp (" + std::to_string(pp) +
+                      ") to the micro-batches of a pipeline (" + std::to_string(micro_batches) +
+                      "), found " + std::to_string(given));
+  } else if (const std::int64_t rest = micro_batches % given; rest > 0 && rest < pp) {
+    checker.fault(
+        "parallelism.microbatch_group_size",
+        "leaves a last group of " + std::to_string(rest) + " of " + std::to_string(micro_batches) +
+            " micro-batches; it must be empty or at least pp (" + std::to_string(pp) + ")");
+  }
+}
+
+void check_schedule(const Plan& plan, Checker& checker) {
+  const Parallelism& p = plan.parallelism;
+  const Workload& w = plan.workload;
+  const bool interleaved =
+      p.schedule == Schedule::interleaved || p.schedule == Schedule::breadth_first;
+  if (p.vpp > 1 && p.sizes.pp == 1) {
+    checker.fault("parallelism.vpp", "needs pp > 1");
+  } else if (p.vpp > 1 && (p.schedule == Schedule::gpipe || p.schedule == Schedule::zb_h1)) {
+    checker.fault("parallelism.schedule",
+                  "has one chunk a stage; with vpp > 1 use \"interleaved\" or \"breadth_first\"");
+  } else if (p.vpp == 1 && interleaved) {
+    checker.fault("parallelism.schedule",
+                  "needs vpp > 1; with one chunk a stage use \"1f1b\", \"gpipe\" or \"zb-h1\"");
+  } else if (p.vpp > 1 && w.global_batch_size % (p.sizes.dp * w.micro_batch_size) == 0) {
+    check_groups(plan, checker);
+  }
+}
+
 }  // namespace
 
 std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
@@ -155,12 +198,7 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
   } else {
     check_index_sharing(plan, checker);
   }
-  if (p.vpp > 1 && s.pp == 1) {
-    checker.fault("parallelism.vpp", "needs pp > 1");
-  } else if (p.vpp > 1 && w.global_batch_size % (s.dp * w.micro_batch_size) == 0) {
-    checker.multiple("parallelism.vpp", "number of micro-batches of the interleaved schedule",
-                     plan.micro_batches(), "pp", s.pp);
-  }
+  check_schedule(plan, checker);
   if (plan.training.mtp_num_layers > plan.model.mtp_layers) {
     checker.fault("training.mtp_num_layers",
                   "the model has " + std::to_string(plan.model.mtp_layers) + " MTP layers, not " +

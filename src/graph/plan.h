@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/schedule.h"
 #include "hysim/units.h"
 #include "model/transformer.h"
 #include "ops/attention.h"
@@ -47,6 +48,8 @@ struct Parallelism {
   topology::GroupSizes sizes;  // dp derived from the cluster
   std::int64_t vpp = 1;
   std::vector<std::int64_t> layers_per_chunk;  // pp * vpp entries, in model order
+  Schedule schedule = Schedule::one_f_one_b;   // with vpp > 1 one of the interleaved ones
+  std::int64_t microbatch_group_size = 0;      // of the interleaved schedule; 0: pp
   ops::CpSplit cp_split = ops::CpSplit::zigzag;
   bool sequence_parallel = true;
   int zero = 1;

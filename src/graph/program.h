@@ -23,6 +23,7 @@ struct Task {
   Stream stream = Stream::compute;
   std::variant<ops::Work, collectives::Collective> work;
   std::vector<std::int32_t> after;  // tasks of the same list that must end first
+  bool weight_gradient = false;     // makes gradients of weights only: nothing of the layer waits
 };
 using TaskList = std::vector<Task>;
 
@@ -39,6 +40,7 @@ struct LayerProgram {
   Bytes gathered;        // part of working_set: keys of other ranks
   Bytes gathered_again;  // part of both: gathered keys that recomputation makes
   Bytes score_workspace;  // of the selection
+  Bytes weight_operands;  // zb_h1: what weight gradients that run later need
 };
 
 /// Parameters one rank of a stage or layer holds.
@@ -82,15 +84,20 @@ struct Program {
   std::int64_t pp = 1;
   std::int64_t vpp = 1;
   std::int64_t micro_batches = 1;
-  collectives::Collective pipeline_send;  // one boundary, one direction, one micro-batch
-  topology::GroupShape dense_group;       // dp x cp
-  topology::GroupShape expert_group;      // edp
+  Schedule schedule = Schedule::one_f_one_b;
+  std::int64_t microbatch_group_size = 0;  // of the interleaved schedule; 0: pp
+  collectives::Collective pipeline_send;   // one boundary, one direction, one micro-batch
+  topology::GroupShape dense_group;        // dp x cp
+  topology::GroupShape expert_group;       // edp
   topology::GroupShape world;
   double gradient_bytes = 4.0;  // per parameter
   int zero = 1;
   Overlap overlap;
 
   std::int32_t leaf(const std::string& path);
+  PipelineShape pipeline() const {
+    return {schedule, pp, vpp, micro_batches, microbatch_group_size};
+  }
 };
 
 /// Builds the program of a checked plan; `gpus_per_node` places groups on nodes.

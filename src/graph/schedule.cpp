@@ -58,8 +58,15 @@ PipelineResult result_of(const std::vector<double>& stage_end) {
   return {*std::max_element(stage_end.begin(), stage_end.end()), stage_end};
 }
 
+/// Micro-batches of a group of the interleaved schedule.
+std::int64_t group_of(const PipelineShape& t) {
+  if (t.schedule == Schedule::breadth_first) return t.micro_batches;
+  return t.group > 0 ? t.group : t.pp;
+}
+
 /// 1F1B as a recursion over micro-batches: stage s runs p-1-s warm-up forwards, then pairs
-/// F(s, k + p-1-s), B(s, k). Row k of the state is what the next row depends on.
+/// F(s, k + p-1-s), B(s, k). Row k of the state is what the next row depends on. Under ZB-H1 W(s,
+/// k - s) follows B(s, k), and the s weight gradients left are the stage's last.
 class OneForwardOneBackward {
  public:
   explicit OneForwardOneBackward(const PipelineTimes& t)
@@ -81,9 +88,10 @@ class OneForwardOneBackward {
       for (Index s = 0; s < p_; ++s) {
         if (k + p_ - 1 - s < m_) forward(s, k + p_ - 1 - s);
       }
-      for (Index s = p_; s-- > 0;) backward(s);
-      // All stages are in steady state while k + p < m: a later row repeats this one shifted.
-      if (collapsed || k + 2 * p_ >= m_) continue;
+      for (Index s = p_; s-- > 0;) backward(s, k);
+      // All stages are in steady state while k + p < m, and with split backwards from k = p - 1
+      // on: a later row repeats this one shifted.
+      if (collapsed || k + 2 * p_ >= m_ || (!t_.weight.empty() && k + 1 < p_)) continue;
       state(k, repetition.next());
       if (const Repetition::Found found = repetition.compare(); found.lag > 0) {
         const Index periods = (m_ - 1 - k - p_) / found.lag;
@@ -91,6 +99,10 @@ class OneForwardOneBackward {
         m_ -= periods * found.lag;
         collapsed = true;
       }
+    }
+    if (!t_.weight.empty()) {
+      for (Index s = 0; s < p_; ++s)
+        free_[s] += static_cast<double>(std::min(m_, s)) * t_.weight[s];
     }
     return result_of(free_);
   }
@@ -101,11 +113,12 @@ class OneForwardOneBackward {
     free_[s] = std::max(free_[s], arrived) + t_.forward[s];
     forward_end_[s].push_back(free_[s]);
   }
-  void backward(Index s) {
+  void backward(Index s, Index micro_batch) {
     // The last stage's own forward precedes its backward on the same stage.
     const double arrived = s + 1 == p_ ? 0.0 : backward_end_[s + 1] + t_.send;
     free_[s] = std::max(free_[s], arrived) + t_.backward[s];
     backward_end_[s] = free_[s];
+    if (!t_.weight.empty() && micro_batch >= s) free_[s] += t_.weight[s];
   }
   double output(Index s, Index micro_batch) const { return forward_end_[s][micro_batch]; }
 
@@ -130,9 +143,10 @@ class OneForwardOneBackward {
   std::vector<double> backward_end_;              // of the latest micro-batch
 };
 
-/// Interleaved 1F1B by running every stage's op list as far as its inputs allow, in rows of p
-/// micro-batches: row 0 ends where every stage has warmed up, each further one after p x v more
-/// forwards and backwards. Ops of a row need only outputs of the same or earlier rows.
+/// Interleaved 1F1B by running every stage's op list as far as its inputs allow, in rows of one
+/// group of micro-batches: row 0 ends where every stage has warmed up, each further one after
+/// group x v more forwards and backwards. Ops of a row need only outputs of the same or earlier
+/// rows. The last group may be smaller.
 class Interleaved {
  public:
   explicit Interleaved(const PipelineTimes& t)
@@ -140,6 +154,7 @@ class Interleaved {
         p_(static_cast<Index>(t.pp)),
         v_(static_cast<Index>(t.vpp)),
         m_(static_cast<Index>(t.micro_batches)),
+        group_(static_cast<Index>(group_of(t))),
         free_(p_, 0.0),
         next_(p_, 0),
         forward_end_(p_ * v_),
@@ -149,14 +164,15 @@ class Interleaved {
     Repetition repetition(p_ * v_ + 1);
     bool collapsed = false;
     for (Index row = 0; run_row(row); ++row) {
-      // No stage has run out of forwards.
-      const Index needed = row * p_ + (warm_up(0) + v_ - 1) / v_;
-      if (collapsed || needed > m_) continue;
+      // No stage has run out of forwards of whole groups.
+      const Index needed = row * group_ + (warm_up(0) + v_ - 1) / v_;
+      const Index whole = m_ - m_ % group_;
+      if (collapsed || needed > whole) continue;
       state(row, repetition.next());
       if (const Repetition::Found found = repetition.compare(); found.lag > 0) {
-        const Index periods = (m_ - needed) / (found.lag * p_);
+        const Index periods = (whole - needed) / (found.lag * group_);
         advance(static_cast<double>(periods) * found.shift);
-        m_ -= periods * found.lag * p_;
+        m_ -= periods * found.lag * group_;
         collapsed = true;
       }
     }
@@ -164,10 +180,17 @@ class Interleaved {
   }
 
  private:
-  Index warm_up(Index s) const { return 2 * (p_ - s - 1) + (v_ - 1) * p_; }
-  Index chunk_of(Index virtual_id) const { return virtual_id % (p_ * v_) / p_; }
+  Index warm_up(Index s) const { return 2 * (p_ - s - 1) + (v_ - 1) * group_; }
+  /// Micro-batches before the group of op `virtual_id`, and those of the group.
+  Index group_begin(Index virtual_id) const { return virtual_id / (group_ * v_) * group_; }
+  Index group_size(Index virtual_id) const {
+    return std::min(group_, m_ - group_begin(virtual_id));
+  }
+  Index chunk_of(Index virtual_id) const {
+    return virtual_id % (group_ * v_) / group_size(virtual_id);
+  }
   Index micro_batch_of(Index virtual_id) const {
-    return virtual_id / (p_ * v_) * p_ + virtual_id % p_;
+    return group_begin(virtual_id) + virtual_id % (group_ * v_) % group_size(virtual_id);
   }
 
   /// False when no op was left to run.
@@ -177,7 +200,7 @@ class Interleaved {
     while (progress) {
       progress = false;
       for (Index s = 0; s < p_; ++s) {
-        const Index end = std::min(warm_up(s) + 2 * p_ * v_ * row, 2 * m_ * v_);
+        const Index end = std::min(warm_up(s) + 2 * group_ * v_ * row, 2 * m_ * v_);
         while (next_[s] < end && step(s, next_[s])) {
           ++next_[s];
           progress = any = true;
@@ -232,13 +255,14 @@ class Interleaved {
   }
 
   /// Times that later rows depend on: when stages are free, and the forward outputs that the next
-  /// stage (after the last: the first, p forwards later) has not consumed. No gradient waits.
+  /// stage (after the last: the first, a group later) has not consumed. No gradient waits: rows end
+  /// with whole groups of backwards.
   void state(Index row, std::vector<double>& times) const {
     times = free_;
-    const Index done = p_ * v_ * row;
+    const Index done = group_ * v_ * row;
     for (Index s = 0; s < p_; ++s) {
       const bool wraps = s + 1 == p_;
-      const Index consumed = wraps ? warm_up(0) - std::min(warm_up(0), p_) : warm_up(s + 1);
+      const Index consumed = wraps ? warm_up(0) - std::min(warm_up(0), group_) : warm_up(s + 1);
       for (Index id = done + consumed; id < done + warm_up(s); ++id) {
         times.push_back(forward_end_[chunk_of(id) * p_ + s][micro_batch_of(id)]);
       }
@@ -248,7 +272,7 @@ class Interleaved {
   void advance(double shift) {
     for (double& time : free_) time += shift;
     for (std::vector<double>& ends : forward_end_) {
-      for (Index i = ends.size() - std::min(ends.size(), p_); i < ends.size(); ++i) {
+      for (Index i = ends.size() - std::min(ends.size(), group_); i < ends.size(); ++i) {
         ends[i] += shift;
       }
     }
@@ -258,22 +282,58 @@ class Interleaved {
   Index p_;
   Index v_;
   Index m_;
+  Index group_;
   std::vector<double> free_;
   std::vector<Index> next_;                       // op of each stage
   std::vector<std::vector<double>> forward_end_;  // [chunk x p + stage][micro-batch]
   std::vector<std::vector<double>> backward_end_;
 };
 
+/// GPipe: stages in a row, each as fast as the slowest so far. Micro-batch j leaves stage s at the
+/// sum of the forwards up to s and j times the longest of them; backwards likewise, from the end
+/// of the last forward on.
+PipelineResult run_gpipe(const PipelineTimes& t) {
+  const auto p = static_cast<Index>(t.pp);
+  const double others = static_cast<double>(t.micro_batches - 1);
+  double end = -t.send;
+  double slowest = 0.0;
+  for (Index s = 0; s < p; ++s) {
+    end += t.send + t.forward[s];
+    slowest = std::max(slowest, t.forward[s]);
+  }
+  end += others * slowest - t.send;
+  std::vector<double> stage_end(p);
+  slowest = 0.0;
+  for (Index s = p; s-- > 0;) {
+    end += t.send + t.backward[s];
+    slowest = std::max(slowest, t.backward[s]);
+    stage_end[s] = end + others * slowest;
+  }
+  return result_of(stage_end);
+}
+
 }  // namespace
 
 PipelineResult run_pipeline(const PipelineTimes& times) {
+  if (times.schedule == Schedule::gpipe) return run_gpipe(times);
   return times.vpp == 1 ? OneForwardOneBackward(times).run() : Interleaved(times).run();
+}
+
+std::int64_t peak_in_flight(const PipelineShape& shape, std::int64_t stage) {
+  const std::int64_t m = shape.micro_batches;
+  if (shape.schedule == Schedule::gpipe) return m;
+  if (shape.vpp == 1) return std::min(m, shape.pp - stage);
+  return std::min(m * shape.vpp,
+                  2 * (shape.pp - stage - 1) + (shape.vpp - 1) * group_of(shape) + 1);
 }
 
 std::int64_t peak_in_flight(std::int64_t pp, std::int64_t vpp, std::int64_t micro_batches,
                             std::int64_t stage) {
-  if (vpp == 1) return std::min(micro_batches, pp - stage);
-  return std::min(micro_batches * vpp, 2 * (pp - stage - 1) + (vpp - 1) * pp + 1);
+  return peak_in_flight({Schedule::one_f_one_b, pp, vpp, micro_batches, 0}, stage);
+}
+
+std::int64_t peak_waiting_weights(const PipelineShape& shape, std::int64_t stage) {
+  return shape.schedule == Schedule::zb_h1 ? std::min(shape.micro_batches - 1, stage) : 0;
 }
 
 }  // namespace hysim::graph

@@ -114,7 +114,9 @@ DataParallel data_parallel(const Program& program, const Machine& machine, const
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
     for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare& share) {
-      Part part{cost.forward.span, cost.backward.span, {}, {}};
+      // Gradients are complete where the last weight gradients are, when these run apart.
+      const bool split = program.schedule == graph::Schedule::zb_h1;
+      Part part{cost.forward.span, split ? cost.backward.weight : cost.backward.span, {}, {}};
       part.reduce =
           replica_time(program, machine, share,
                        sharded ? collectives::Kind::reduce_scatter : collectives::Kind::all_reduce,
@@ -189,15 +191,21 @@ Pipeline run_pipelines(const Program& program, const Machine& machine, const Lay
   times.pp = program.pp;
   times.vpp = program.vpp;
   times.micro_batches = program.micro_batches;
+  times.schedule = program.schedule;
+  times.group = program.microbatch_group_size;
   for (const Chunk& chunk : program.chunks) {
     double forward = 0.0;
     double backward = 0.0;
+    double weight = 0.0;
     for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
       forward += cost.forward.span;
       backward += cost.backward.span;
+      weight += cost.backward.weight;
     });
+    const bool split = program.schedule == graph::Schedule::zb_h1;
     times.forward.push_back(forward);
-    times.backward.push_back(backward);
+    times.backward.push_back(split ? backward - weight : backward);
+    if (split) times.weight.push_back(weight);
     pipeline.busy[at(chunk.stage)] +=
         static_cast<double>(program.micro_batches) * (forward + backward);
   }

@@ -46,6 +46,12 @@ const std::vector<Choice<graph::GradientType>> kGradients = {{"fp32", graph::Gra
                                                              {"bf16", graph::GradientType::bf16}};
 const std::vector<Choice<ops::CpSplit>> kCpSplits = {{"zigzag", ops::CpSplit::zigzag},
                                                      {"contiguous", ops::CpSplit::contiguous}};
+const std::vector<Choice<graph::Schedule>> kSchedules = {
+    {"1f1b", graph::Schedule::one_f_one_b},
+    {"interleaved", graph::Schedule::interleaved},
+    {"breadth_first", graph::Schedule::breadth_first},
+    {"gpipe", graph::Schedule::gpipe},
+    {"zb-h1", graph::Schedule::zb_h1}};
 const std::vector<Choice<ops::Selection>> kSelections = {{"naive", ops::Selection::naive},
                                                          {"table", ops::Selection::table},
                                                          {"fused", ops::Selection::fused}};
@@ -159,6 +165,13 @@ Node read_parallelism(Reader& root, graph::Parallelism& p, LayoutText& layout) {
   std::int64_t zero = 1;
   s.integer("zero", zero, 0, 1);
   p.zero = static_cast<int>(zero);
+  if (p.vpp > 1) p.schedule = graph::Schedule::interleaved;
+  s.choice("schedule", p.schedule, kSchedules);
+  if (p.vpp > 1 && p.schedule == graph::Schedule::one_f_one_b) {
+    s.reader().fault("schedule",
+                     "has one chunk a stage; with vpp > 1 use \"interleaved\" or \"breadth_first\"");
+  }
+  s.integer("microbatch_group_size", p.microbatch_group_size, 0, kMaxBatch);
   layout.given = s.reader().has("pipeline_layout");
   layout.layers = s.reader().integers("pipeline_layout", 0, kMaxLayers);
   enum class CpComm { all_gather };
@@ -309,6 +322,14 @@ void warn_inert(const Plan& plan, bool given_modules, std::vector<std::string>& 
   const graph::Kernels& k = plan.kernels;
   const bool sparse = plan.model.indexer.top_k > 0;
   const graph::Training& t = plan.training;
+  const graph::Parallelism& p = plan.parallelism;
+  if (p.microbatch_group_size > 0 && p.schedule != graph::Schedule::interleaved) {
+    warnings.push_back(
+        "[inert] parallelism.microbatch_group_size matters to the interleaved schedule only");
+  }
+  if (p.schedule == graph::Schedule::zb_h1 && p.sizes.pp == 1) {
+    warnings.push_back("[inert] parallelism.schedule \"zb-h1\" saves no time without a pipeline");
+  }
   const bool selects_again =
       t.recompute == graph::Recompute::full ||
       (t.recompute == graph::Recompute::selective && t.recompute_modules.core_attn);

@@ -111,6 +111,7 @@ ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
     LeafTime time{list[i].leaf, 0.0, 0.0, task.bound, task.evidence};
     (task.critical ? time.critical : time.overlapped) = task.busy;
     (task.critical ? cost.launch : cost.launch_overlapped) += task.launch;
+    if (list[i].weight_gradient) cost.weight += task.busy + task.launch;
     cost.leaves.push_back(time);
     if (const auto* op = std::get_if<collectives::Collective>(&list[i].work)) {
       CommTotal& total = cost.communication[static_cast<std::size_t>(comm_kind(list[i].stream))];

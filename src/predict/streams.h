@@ -22,6 +22,7 @@ struct LeafTime {
 /// One list, costed. Critical times (launch gaps included) sum to `span`.
 struct ListCost {
   double span = 0.0;
+  double weight = 0.0;  // part of span: weight gradients that stand behind the rest of a backward
   std::vector<LeafTime> leaves;
   double launch = 0.0;  // critical seconds of gaps between kernels
   double launch_overlapped = 0.0;

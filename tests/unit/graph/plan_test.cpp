@@ -283,6 +283,49 @@ TEST(DefaultLayout, BeginsChunksWhereIndicesAreComputed) {
   EXPECT_EQ(graph::default_layout(test::bundled("glm-5.1"), 8), graph::even_layout(78, 8));
 }
 
+/// Two stages of two chunks, `micro_batches` a pipeline.
+Plan scheduled(graph::Schedule schedule, std::int64_t vpp, std::int64_t micro_batches,
+               std::int64_t group = 0) {
+  topology::GroupSizes sizes;
+  sizes.pp = 2;
+  Plan plan = test::on_groups(test::tiny_dense(), sizes, micro_batches);
+  plan.parallelism.vpp = vpp;
+  plan.parallelism.schedule = schedule;
+  plan.parallelism.microbatch_group_size = group;
+  test::lay_out(plan);
+  return plan;
+}
+
+TEST(PlanCheck, SchedulesWantTheirChunks) {
+  using graph::Schedule;
+  const std::vector<std::string> none;
+  const std::vector<std::string> refused{"parallelism.schedule"};
+  for (const Schedule one : {Schedule::gpipe, Schedule::zb_h1}) {
+    EXPECT_EQ(settings(graph::check(scheduled(one, 1, 4), 2)), none);
+    EXPECT_EQ(settings(graph::check(scheduled(one, 2, 4), 2)), refused);
+  }
+  for (const Schedule many : {Schedule::interleaved, Schedule::breadth_first}) {
+    EXPECT_EQ(settings(graph::check(scheduled(many, 1, 4), 2)), refused);
+    EXPECT_EQ(settings(graph::check(scheduled(many, 2, 4), 2)), none);
+  }
+}
+
+TEST(PlanCheck, GroupsFillThePipeline) {
+  using graph::Schedule;
+  const std::vector<std::string> none;
+  const std::vector<std::string> group{"parallelism.microbatch_group_size"};
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::interleaved, 2, 8, 3), 2)), none);   // 3 3 2
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::interleaved, 2, 7, 3), 2)), group);  // 3 3 1
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::interleaved, 2, 8, 1), 2)), group);
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::interleaved, 2, 8, 9), 2)), group);
+  // Breadth first takes any number that fills the pipeline, Megatron's default multiples of pp.
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::breadth_first, 2, 7), 2)), none);
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::breadth_first, 2, 1), 2)),
+            std::vector<std::string>{"parallelism.vpp"});
+  EXPECT_EQ(settings(graph::check(scheduled(Schedule::interleaved, 2, 7), 2)),
+            std::vector<std::string>{"parallelism.vpp"});
+}
+
 TEST(Plan, MicroBatchesOfAPipeline) {
   Plan plan = legal();
   plan.workload.micro_batch_size = 2;

@@ -49,7 +49,8 @@ TEST(Settings, EveryDefaultIsEchoed) {
     "workload": {"seq_len": 4096, "micro_batch_size": 1, "global_batch_size": 16},
     "parallelism": {
       "tp": 1, "cp": 1, "pp": 1, "vpp": 1, "ep": 1, "etp": 1, "dp": 16, "zero": 1,
-      "pipeline_layout": [32], "cp_comm": "all_gather", "cp_layout": "zigzag",
+      "schedule": "1f1b",
+      "microbatch_group_size": 0, "pipeline_layout": [32], "cp_comm": "all_gather", "cp_layout": "zigzag",
       "sequence_parallel": false, "rank_order": "tp-cp-ep-dp-pp"
     },
     "training": {
