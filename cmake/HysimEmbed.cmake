@@ -1,8 +1,11 @@
 # hysim_embed_resources(target folders...)   compiles every *.json and *.csv under the folders
 #                                            into the target; see src/config/embedded_files.h
 # hysim_embed_version(target)                compiles the project version; see src/config/version.h
+# hysim_embed_commit(target)                 lets the target include "commit.h", the commit built;
+#                                            for the program alone, since every commit relinks it
 
 set(HYSIM_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
+set(HYSIM_COMMIT_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/commit.cmake)
 
 function(hysim_embed_resources target)
   get_target_property(type ${target} TYPE)
@@ -38,4 +41,14 @@ function(hysim_embed_version target)
     configure_file(${PROJECT_SOURCE_DIR}/src/config/version.cpp.in version.cpp @ONLY)
     target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/version.cpp)
   endif()
+endfunction()
+
+function(hysim_embed_commit target)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/commit)
+  add_custom_target(${target}_commit
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DOUT=${folder}/commit.h
+            -P ${HYSIM_COMMIT_SCRIPT}
+    BYPRODUCTS ${folder}/commit.h VERBATIM)
+  add_dependencies(${target} ${target}_commit)
+  target_include_directories(${target} PRIVATE ${folder})
 endfunction()

@@ -14,11 +14,11 @@
 #include "cli/errors.h"
 #include "cli/files.h"
 #include "cli/options.h"
-#include "config/node.h"
 #include "config/reader.h"
 #include "config/version.h"
 #include "config/words.h"
 #include "hysim/errors.h"
+#include "report/version.h"
 
 namespace hysim::cli {
 
@@ -100,15 +100,26 @@ int usage_error(const std::string& message, const CLI::App& app) {
   return kUsage;
 }
 
-int print_version(const std::string& json_target) {
-  const std::string version(config::kVersion);
+/// "compare, list and predict", without what is hidden.
+std::string command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " and ";
+    text += names[i];
+  }
+  return text;
+}
+
+int print_version(const std::string& json_target, std::string_view commit) {
   if (json_target.empty()) {
-    write_stdout("hysim " + version + "\n");
+    write_stdout("hysim " + std::string(config::kVersion) + "\n");
     return kAnswered;
   }
-  const config::Node node = config::Node::object(
-      {{"name", config::Node::string("hysim")}, {"version", config::Node::string(version)}});
-  const std::string text = config::to_text(node, 2) + "\n";
+  const std::string text = report::version_json(commit);
   if (json_target == "-") {
     write_stdout(text);
   } else {
@@ -124,7 +135,7 @@ void print_diagnostics(const InputError& error) {
   if (error.diagnostics().empty()) write_stderr_line("hysim: error: invalid input");
 }
 
-int run_checked(int argc, char** argv) {
+int run_checked(int argc, char** argv, std::string_view commit) {
   CLI::App app("Predicts what long-context LLM training with learned sparse attention costs.",
                "hysim");
   app.get_formatter()->column_width(30);
@@ -132,7 +143,8 @@ int run_checked(int argc, char** argv) {
   std::string version_json;
   Action action;
   app.add_flag("--version", version, "print the version");
-  app.add_option("--json", version_json, "with --version")->group("");
+  app.add_option("--json", version_json, "with --version: commit and hashes of what is bundled")
+      ->group("");
   app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"
@@ -145,6 +157,7 @@ int run_checked(int argc, char** argv) {
   add_compare(app, action);
   add_list(app, action);
   add_show(app, action);
+  add_schema(app, action);
 
   std::vector<std::string> arguments = arguments_of(argc, argv);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
@@ -168,14 +181,12 @@ int run_checked(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what(), app);
   }
-  if (version) return print_version(version_json);
+  if (version) return print_version(version_json, commit);
   if (!action) {
     if (!version_json.empty()) return usage_error("--json stands after the command", app);
     write_stderr_line("hysim: error: no command");
-    for (const char* line :
-         {"hysim: commands are predict, compare, list and show;", "hysim: see hysim --help"}) {
-      write_stderr_line(line);
-    }
+    write_stderr_line("hysim: commands are " + command_names(app) + ";");
+    write_stderr_line("hysim: see hysim --help");
     return kUsage;
   }
   try {
@@ -187,10 +198,10 @@ int run_checked(int argc, char** argv) {
 
 }  // namespace
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, std::string_view commit) {
   set_up_process();
   try {
-    return run_checked(argc, argv);
+    return run_checked(argc, argv, commit);
   } catch (const InputError& error) {
     print_diagnostics(error);
     return kInput;

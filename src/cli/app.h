@@ -1,6 +1,8 @@
 // Runs the command that the arguments name and answers with the exit code.
 #pragma once
 
+#include <string_view>
+
 namespace hysim::cli {
 
 /// Exit codes of all commands.
@@ -14,6 +16,7 @@ enum ExitCode : int {
   kInterrupted = 130,
 };
 
-int run(int argc, char** argv);
+/// `commit`: of the source it was built from, or "unknown".
+int run(int argc, char** argv, std::string_view commit);
 
 }  // namespace hysim::cli
