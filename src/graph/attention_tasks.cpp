@@ -37,10 +37,8 @@ void LayerBuilder::attention_backward() {
   output_projection_backward();
   switch (spec_.attention) {
     case AttentionKind::gqa:
-      gqa_core_backward();
-      break;
     case AttentionKind::mla:
-      mla_core_backward();
+      dense_core_backward();
       break;
     case AttentionKind::dsa:
       dsa_core_backward();
@@ -56,20 +54,11 @@ void LayerBuilder::attention_backward() {
   b_.compute("elementwise/norm", ops::norm(hidden_elements(), Pass::backward));
 }
 
-std::int64_t LayerBuilder::dense_pairs() const {
-  const std::int64_t window = m_.attention.sliding_window;
-  return window > 0 ? ops::selected_pairs(c_.segments, window) : ops::causal_pairs(c_.segments);
-}
-
 void LayerBuilder::core_forward(const Selecting& what) {
   switch (spec_.attention) {
     case AttentionKind::gqa:
-      gather_keys(kv_bytes());
-      b_.compute(kDenseForward, ops::dense_attention_forward(gqa()));
-      break;
     case AttentionKind::mla:
-      gather_keys(mla_kv_bytes());
-      b_.compute(kDenseForward, ops::dense_attention_forward(mla()));
+      dense_core_forward();
       break;
     case AttentionKind::dsa:
       dsa_core_forward(what);
@@ -80,12 +69,6 @@ void LayerBuilder::core_forward(const Selecting& what) {
 void LayerBuilder::gqa_projection_forward() {
   linear_forward(kAttention, tokens(), qkv_width(), m_.hidden, t_.precision);
   rotary(Pass::forward);
-}
-
-void LayerBuilder::gqa_core_backward() {
-  if (c_.cp.size > 1) gather_keys(kv_bytes());
-  b_.compute("attention/dense_backward", ops::dense_attention_backward(gqa()));
-  scatter_key_gradients(kv_bytes());
 }
 
 void LayerBuilder::gqa_projection_backward() {
@@ -152,12 +135,6 @@ void LayerBuilder::batched_backward(std::int64_t n, std::int64_t k) {
   b_.compute(kAttention, ops::gemm_input_gradient(tokens(), n, k, Precision::bf16, heads()));
   b_.weight_gradient(kAttention,
                      ops::gemm_weight_gradient(tokens(), n, k, Precision::bf16, heads()));
-}
-
-void LayerBuilder::mla_core_backward() {
-  if (c_.cp.size > 1) gather_keys(mla_kv_bytes());
-  b_.compute("attention/dense_backward", ops::dense_attention_backward(mla()));
-  scatter_key_gradients(mla_kv_bytes());
 }
 
 void LayerBuilder::output_projection_forward() {

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "graph/context_parallel.h"
 #include "graph/layer_builder.h"
 #include "ops/linear.h"
 #include "ops/selection.h"
@@ -210,6 +211,18 @@ Collective all_reduce(const GroupShape& group, double bytes) {
   return ring(collectives::Kind::all_reduce, group, bytes);
 }
 
+Collective all_to_all(const GroupShape& group, double bytes) {
+  Collective op;
+  op.kind = collectives::Kind::all_to_all;
+  op.group = group;
+  op.nvlink_sent = Bytes(bytes * real(group.per_node - 1) / real(group.size));
+  op.network_sent = Bytes(bytes * real(group.size - group.per_node) / real(group.size));
+  return op;
+}
+Collective send_recv(const GroupShape& group, double bytes) {
+  return ring(collectives::Kind::send_recv, group, bytes);
+}
+
 void enter_sequence_parallel(ListBuilder& b, const LayerContext& c) {
   const Collective op = gather(c.tp, kBf16Bytes * real(c.tokens()) * real(c.plan->model.hidden));
   if (c.plan->overlap.tp) {
@@ -295,12 +308,16 @@ LayerContext make_context(const Plan& plan, std::int64_t gpus_per_node) {
   context.shape.tp = p.sizes.tp;
   context.shape.etp = p.sizes.etp;
   context.shape.sequence_parallel = p.sequence_parallel && p.sizes.tp > 1;
-  context.shape.cp_gathers = p.sizes.cp > 1;
+  const CpSplitting cp = cp_splitting(p);
+  context.shape.cp_gathers = cp.gather > 1;
+  context.shape.cp_exchange = cp.exchange;
+  context.shape.cp_ring = cp.ring;
   context.shape.fp8_linear = plan.training.precision == Precision::fp8;
   context.shape.trains_indexer = plan.training.indexer_loss != IndexerLoss::off;
   const topology::Groups groups = topology::groups_of_rank_zero(p.sizes, p.rank_order);
   context.tp = topology::shape_of(groups.tp, gpus_per_node);
   context.cp = topology::shape_of(groups.cp, gpus_per_node);
+  add_context_parallel(context, groups.cp, gpus_per_node);
   context.ep = topology::shape_of(groups.ep, gpus_per_node);
   context.etp = topology::shape_of(groups.etp, gpus_per_node);
   return context;
@@ -312,13 +329,8 @@ Collective expert_exchange(const LayerContext& c, double bytes_per_value) {
   op.group = c.ep;
   const double tokens = real(c.tokens() / c.shape.tp);
   const double token_bytes = real(m.hidden) * bytes_per_value;
-  const double ranks = real(c.ep.size);
   if (c.plan->kernels.dispatcher == Dispatcher::alltoall) {
-    op.kind = collectives::Kind::all_to_all;
-    const double bytes = tokens * real(m.moe.experts_per_token) * token_bytes;
-    op.nvlink_sent = Bytes(bytes * real(c.ep.per_node - 1) / ranks);
-    op.network_sent = Bytes(bytes * real(c.ep.size - c.ep.per_node) / ranks);
-    return op;
+    return all_to_all(c.ep, tokens * real(m.moe.experts_per_token) * token_bytes);
   }
   // One copy of a token to every node that needs it over the network, then one to every rank.
   const ops::Routing routing{m.moe.num_experts, m.moe.experts_per_token, m.moe.groups,

@@ -13,6 +13,11 @@ struct LayerContext {
   std::vector<ops::Segment> segments;  // of the slowest CP rank, all sequences of a micro-batch
   ops::LayerShape shape;               // tokens, keys, tp, etp
   topology::GroupShape tp, cp, ep, etp;
+  /// The parts of the cp group: whose keys are gathered, who exchanges heads, who form a ring.
+  topology::GroupShape cp_gather, cp_exchange, cp_ring;
+  /// What a dense attention core of this rank works on once heads are exchanged.
+  std::vector<ops::Segment> core_segments;
+  std::int64_t ring_rank = 0;  // the slowest of a ring
 
   std::int64_t tokens() const { return shape.tokens; }
   /// Tokens of tensors that sequence parallelism splits.

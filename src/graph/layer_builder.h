@@ -26,6 +26,10 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 collectives::Collective gather(const topology::GroupShape& group, double bytes);
 collectives::Collective scatter(const topology::GroupShape& group, double bytes);
 collectives::Collective all_reduce(const topology::GroupShape& group, double bytes);
+/// Every rank sends an equal part of its `bytes` to every rank of the group.
+collectives::Collective all_to_all(const topology::GroupShape& group, double bytes);
+/// Every rank sends `bytes` to its neighbour.
+collectives::Collective send_recv(const topology::GroupShape& group, double bytes);
 
 /// Boundaries of tensor parallelism: the hidden state is gathered before a column-parallel product
 /// and scattered after a row-parallel one (without sequence parallelism: one all-reduce).
@@ -68,7 +72,9 @@ class LayerBuilder {
  private:
   static constexpr std::string_view kAttention = "linear/attention";
   static constexpr std::string_view kIndexer = "linear/indexer";
+  static constexpr std::string_view kCpComm = "communication/cp";
   static constexpr std::string_view kDenseForward = "attention/dense_forward";
+  static constexpr std::string_view kDenseBackward = "attention/dense_backward";
 
   std::int64_t hidden_elements() const { return c_.split_tokens() * m_.hidden; }
   std::int64_t tokens() const { return c_.tokens(); }
@@ -86,46 +92,40 @@ class LayerBuilder {
   /// Backward gathers the column-parallel input again for the weight gradient.
   void regather() { enter_tp(); }
   void gather_keys(double bytes) {
-    b_.communicate(Stream::cp, "communication/cp", gather(c_.cp, bytes));
+    b_.communicate(Stream::cp, kCpComm, gather(c_.cp_gather, bytes));
   }
   void scatter_key_gradients(double bytes) {
-    b_.communicate(Stream::cp, "communication/cp", scatter(c_.cp, bytes));
+    b_.communicate(Stream::cp, kCpComm, scatter(c_.cp_gather, bytes));
   }
 
   // --- grouped-query attention ---
   std::int64_t kv_heads() const {
     return std::max<std::int64_t>(1, m_.attention.num_kv_heads / c_.shape.tp);
   }
-  std::int64_t dense_pairs() const;
-  ops::DenseAttention gqa() const {
-    const std::int64_t dim = m_.attention.head_dim;
-    return {dense_pairs(), tokens(), c_.shape.sequence_tokens, heads(), kv_heads(), dim, dim};
-  }
   std::int64_t qkv_width() const { return m_.attention.head_dim * (heads() + 2 * kv_heads()); }
-  double kv_bytes() const {
-    return kBf16Bytes * keys() * real(2 * kv_heads()) * real(m_.attention.head_dim);
-  }
   void core_forward(const Selecting& what);
   void gqa_projection_forward();
-  void gqa_core_backward();
   void gqa_projection_backward();
   void rotary(ops::Pass pass);
 
+  // --- dense cores, as context parallelism splits them (context_parallel.cpp) ---
+  std::int64_t dense_pairs() const;
+  ops::DenseAttention dense() const;
+  ops::DenseAttention ring_step(std::int64_t step) const;
+  double key_value_bytes() const;
+  void exchange_heads(double bytes);
+  void dense_core_forward();
+  void dense_core_backward();
+  void ring_forward();
+  void ring_backward();
+
   // --- multi-head latent attention ---
   bool absorbed() const { return spec_.attention == model::AttentionKind::dsa; }
-  ops::DenseAttention mla() const {
-    return {dense_pairs(), tokens(), c_.shape.sequence_tokens, heads(),
-            heads(),       qk_dim(), m_.attention.v_head_dim};
-  }
-  double mla_kv_bytes() const {
-    return kBf16Bytes * keys() * real(heads()) * real(qk_dim() + m_.attention.v_head_dim);
-  }
   void mla_projections_forward();
   /// From the latents to heads.
   void mla_up_forward();
   void mla_projections_backward();
   void batched_backward(std::int64_t n, std::int64_t k);
-  void mla_core_backward();
   std::int64_t output_width() const {
     return heads() * (spec_.attention == model::AttentionKind::gqa ? m_.attention.head_dim
                                                                    : m_.attention.v_head_dim);

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "graph/context_parallel.h"
+
 namespace hysim::graph {
 
 namespace {
@@ -183,6 +185,9 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
     checker.multiple("workload.seq_len", "tokens of one cp rank", w.seq_len / s.cp, "tp", s.tp);
   }
   check_heads(plan, checker);
+  for (PlanFault& fault : check_context_parallel(plan)) {
+    checker.fault(std::move(fault.setting), std::move(fault.message));
+  }
   check_experts(plan, checker);
   const std::int64_t layers = static_cast<std::int64_t>(plan.model.layers.size());
   const auto& layout = p.layers_per_chunk;

@@ -38,6 +38,11 @@ enum class IndexerTp { replicated, sharded };
 /// How tokens reach experts: NCCL all-to-all of every copy, or DeepEP-style (one copy a node).
 enum class Dispatcher { alltoall, deepep };
 
+/// How attention reaches the keys of other context-parallel ranks, by Megatron's --cp-comm-type:
+/// gathered; round a ring of neighbours; every rank all tokens of its share of the heads (Ulysses);
+/// heads exchanged inside groups, keys round a ring across them.
+enum class CpComm { all_gather, p2p, a2a, a2a_p2p };
+
 struct Workload {
   std::int64_t seq_len = 0;
   std::int64_t micro_batch_size = 1;
@@ -51,6 +56,8 @@ struct Parallelism {
   Schedule schedule = Schedule::one_f_one_b;   // with vpp > 1 one of the interleaved ones
   std::int64_t microbatch_group_size = 0;      // of the interleaved schedule; 0: pp
   ops::CpSplit cp_split = ops::CpSplit::zigzag;
+  CpComm cp_comm = CpComm::all_gather;
+  std::vector<std::int64_t> hierarchical_cp_sizes;  // of a2a_p2p: ranks that exchange, of the ring
   bool sequence_parallel = true;
   int zero = 1;
   std::array<topology::Axis, topology::kAxes> rank_order{};
@@ -106,6 +113,14 @@ struct Plan {
   }
   std::int64_t chunks() const { return parallelism.sizes.pp * parallelism.vpp; }
 };
+
+/// The three ways in which a cp group splits one attention core; their product is cp.
+struct CpSplitting {
+  std::int64_t gather = 1;    // ranks whose keys are gathered
+  std::int64_t exchange = 1;  // ranks that exchange heads for tokens
+  std::int64_t ring = 1;      // ranks whose keys come round
+};
+CpSplitting cp_splitting(const Parallelism& parallelism);
 
 /// A rule the plan breaks: the setting and why.
 struct PlanFault {

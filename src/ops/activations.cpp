@@ -96,12 +96,23 @@ std::vector<NamedBytes> transient_activations(const model::Transformer& m,
       add(items, "gathered_index_keys", kBf16Bytes * keys * real(m.indexer.head_dim));
     }
     add(items, "dkv_fp32", kFp32Bytes * keys * latent);
-  } else if (s.cp_gathers) {
+  } else {
+    const bool gqa = layer.attention == AttentionKind::gqa;
     const double width =
-        layer.attention == AttentionKind::gqa
-            ? 2.0 * real(a.num_kv_heads) * real(a.head_dim)
+        gqa ? 2.0 * real(a.num_kv_heads) * real(a.head_dim)
             : real(a.num_heads) * real(a.qk_nope_head_dim + a.qk_rope_head_dim + a.v_head_dim);
-    add(items, "gathered_keys_and_values", 2.0 * kBf16Bytes * keys * width / real(s.tp));
+    // Keys, values and the gradients of both.
+    const double key_bytes = 2.0 * kBf16Bytes * width / real(s.tp);
+    if (s.cp_gathers) add(items, "gathered_keys_and_values", key_bytes * keys);
+    if (s.cp_ring > 1)
+      add(items, "gathered_ring_buffers",
+          2.0 * key_bytes * keys / real(s.cp_ring) / real(s.cp_exchange));
+    if (s.cp_exchange > 1) {
+      const double query =
+          real(a.num_heads) * real(gqa ? a.head_dim : a.qk_nope_head_dim + a.qk_rope_head_dim);
+      add(items, "gathered_exchange_buffers",
+          kBf16Bytes * real(s.tokens) * (query + width) / real(s.tp));
+    }
   }
   if (layer.ffn == FfnKind::moe) {
     add(items, "moe_fc2_output", kBf16Bytes * routed_copies(m, s) * real(m.hidden));

@@ -20,6 +20,8 @@ struct LayerShape {
   bool sequence_parallel = false;  // norms and residuals split over TP
   bool trains_indexer = false;     // index gradients are computed in the forward pass and kept
   bool cp_gathers = false;         // keys of other CP ranks are gathered
+  std::int64_t cp_ring = 1;        // ranks whose keys come round in a ring
+  std::int64_t cp_exchange = 1;    // ranks that exchange heads for tokens
   bool fp8_linear = false;         // inputs of linear layers are saved in fp8 (Transformer Engine)
 };
 
@@ -35,7 +37,8 @@ inline constexpr const char* kLayerInput = "layer_input";
 /// among them: its backward reads them again.
 std::vector<NamedBytes> saved_activations(const model::Transformer& model,
                                           const model::LayerSpec& layer, const LayerShape& shape);
-/// Tensors alive only inside the layer: gathered index keys and dense keys and values, the fp32 dKV
+/// Tensors alive only inside the layer: gathered index keys and dense keys and values, the two ring
+/// buffers of keys, values and their gradients, what an exchange of heads receives, the fp32 dKV
 /// accumulator, expert outputs.
 std::vector<NamedBytes> transient_activations(const model::Transformer& model,
                                               const model::LayerSpec& layer,

@@ -28,6 +28,8 @@ Work residual_add(std::int64_t elements) {
   return stream(real(elements), 2.0 * kBf16Bytes, kBf16Bytes);
 }
 
+Work copy(std::int64_t elements) { return stream(real(elements), kBf16Bytes, kBf16Bytes); }
+
 Work rotary(std::int64_t elements, Pass) { return stream(real(elements), kBf16Bytes, kBf16Bytes); }
 
 Work activation(std::int64_t elements, bool gated, Pass pass) {

@@ -15,6 +15,8 @@ enum class Pass { forward, backward };
 /// `elements` = tokens x width in all of these.
 Work norm(std::int64_t elements, Pass pass);
 Work residual_add(std::int64_t elements);
+/// bf16 values laid out anew: each read and written once.
+Work copy(std::int64_t elements);
 Work rotary(std::int64_t elements, Pass pass);
 /// SwiGLU (or GELU when not gated) producing `elements` outputs.
 Work activation(std::int64_t elements, bool gated, Pass pass);

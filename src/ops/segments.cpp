@@ -25,6 +25,13 @@ std::int64_t selected_pairs(const Segment& segment, std::int64_t top_k) {
   return capped_triangle(segment.kv_len(), top_k) - capped_triangle(segment.query_begin, top_k);
 }
 
+std::int64_t causal_pairs_between(const Segment& queries, const Segment& keys) {
+  const auto seen = [&](std::int64_t end) {
+    return capped_triangle(std::max<std::int64_t>(0, end - keys.query_begin), keys.query_len);
+  };
+  return seen(queries.kv_len()) - seen(queries.query_begin);
+}
+
 std::int64_t causal_pairs(const std::vector<Segment>& segments) {
   std::int64_t pairs = 0;
   for (const Segment& segment : segments) pairs += causal_pairs(segment);
@@ -52,6 +59,18 @@ std::vector<Segment> cp_segments(std::int64_t seq_len, std::int64_t cp, std::int
   }
   const std::int64_t chunk = seq_len / (2 * cp);
   return {{rank * chunk, chunk}, {(2 * cp - 1 - rank) * chunk, chunk}};
+}
+
+std::int64_t ring_step_pairs(std::int64_t seq_len, std::int64_t ranks, std::int64_t rank,
+                             std::int64_t step, CpSplit split) {
+  const std::int64_t owner = (rank - step + ranks) % ranks;
+  std::int64_t pairs = 0;
+  for (const Segment& queries : cp_segments(seq_len, ranks, rank, split)) {
+    for (const Segment& keys : cp_segments(seq_len, ranks, owner, split)) {
+      pairs += causal_pairs_between(queries, keys);
+    }
+  }
+  return pairs;
 }
 
 std::int64_t slowest_cp_rank(std::int64_t seq_len, std::int64_t cp, CpSplit split,

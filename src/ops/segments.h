@@ -23,6 +23,10 @@ std::int64_t causal_pairs(const std::vector<Segment>& segments);
 std::int64_t selected_pairs(const std::vector<Segment>& segments, std::int64_t top_k);
 std::int64_t query_count(const std::vector<Segment>& segments);
 
+/// Pairs of queries of one segment with the keys at the positions of another: a query sees what is
+/// not after it. Summed over all keys of a sequence they are its causal pairs.
+std::int64_t causal_pairs_between(const Segment& queries, const Segment& keys);
+
 /// How a sequence is cut for context parallelism. zigzag gives rank r the chunks r and
 /// 2cp - 1 - r of 2cp, which equalises causal pairs exactly.
 enum class CpSplit { zigzag, contiguous };
@@ -30,6 +34,11 @@ enum class CpSplit { zigzag, contiguous };
 /// Segments of `rank`; seq_len must be divisible by 2cp (zigzag, cp > 1) or cp.
 std::vector<Segment> cp_segments(std::int64_t seq_len, std::int64_t cp, std::int64_t rank,
                                  CpSplit split);
+
+/// Pairs that `rank` works on in one step of ring attention: its own queries with the keys of the
+/// rank `step` places before it.
+std::int64_t ring_step_pairs(std::int64_t seq_len, std::int64_t ranks, std::int64_t rank,
+                             std::int64_t step, CpSplit split);
 
 /// The rank with most causal pairs, then most selected pairs: the one others wait for.
 std::int64_t slowest_cp_rank(std::int64_t seq_len, std::int64_t cp, CpSplit split,

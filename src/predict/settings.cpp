@@ -52,6 +52,10 @@ const std::vector<Choice<graph::Schedule>> kSchedules = {
     {"breadth_first", graph::Schedule::breadth_first},
     {"gpipe", graph::Schedule::gpipe},
     {"zb-h1", graph::Schedule::zb_h1}};
+const std::vector<Choice<graph::CpComm>> kCpComms = {{"all_gather", graph::CpComm::all_gather},
+                                                     {"p2p", graph::CpComm::p2p},
+                                                     {"a2a", graph::CpComm::a2a},
+                                                     {"a2a+p2p", graph::CpComm::a2a_p2p}};
 const std::vector<Choice<ops::Selection>> kSelections = {{"naive", ops::Selection::naive},
                                                          {"table", ops::Selection::table},
                                                          {"fused", ops::Selection::fused}};
@@ -85,6 +89,12 @@ Node word(E value, const std::vector<Choice<E>>& choices) {
     if (choice.value == value) return Node::string(std::string(choice.word));
   }
   return Node::null();
+}
+
+Node integers(const std::vector<std::int64_t>& values) {
+  Node::Array array;
+  for (const std::int64_t value : values) array.push_back(Node::integer(value));
+  return Node::array(std::move(array));
 }
 
 /// An amount of bytes as the reader takes it: whole, or a text with unit.
@@ -174,9 +184,11 @@ Node read_parallelism(Reader& root, graph::Parallelism& p, LayoutText& layout) {
   s.integer("microbatch_group_size", p.microbatch_group_size, 0, kMaxBatch);
   layout.given = s.reader().has("pipeline_layout");
   layout.layers = s.reader().integers("pipeline_layout", 0, kMaxLayers);
-  enum class CpComm { all_gather };
-  CpComm comm = CpComm::all_gather;
-  s.choice("cp_comm", comm, {{"all_gather", CpComm::all_gather}});
+  s.choice("cp_comm", p.cp_comm, kCpComms);
+  p.hierarchical_cp_sizes = s.reader().integers("hierarchical_cp_sizes", 1, kMaxRanks);
+  if (!p.hierarchical_cp_sizes.empty()) {
+    s.echo().set("hierarchical_cp_sizes", integers(p.hierarchical_cp_sizes));
+  }
   s.choice("cp_layout", p.cp_split, kCpSplits);
   p.sequence_parallel = p.sizes.tp > 1;
   s.boolean("sequence_parallel", p.sequence_parallel);
@@ -296,12 +308,6 @@ Node read_kernels(Reader& root, graph::Kernels& k) {
   s.choice("dispatcher", k.dispatcher, kDispatchers);
   s.boolean("selection_replay", k.selection_replay);
   return s.finish();
-}
-
-Node integers(const std::vector<std::int64_t>& values) {
-  Node::Array array;
-  for (const std::int64_t value : values) array.push_back(Node::integer(value));
-  return Node::array(std::move(array));
 }
 
 /// Faults of the plan at the places of the settings document.

@@ -96,6 +96,7 @@ TEST(Settings, AStageHoldsItsChunks) {
 TEST(Settings, EveryWordIsEchoed) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> words = {
       {"parallelism.cp_layout", {"contiguous", "zigzag"}},
+      {"parallelism.cp_comm", {"p2p", "a2a"}},
       {"parallelism.rank_order", {"tp-ep-cp-dp-pp", "tp-cp-ep-pp-dp"}},
       {"training.precision", {"fp8"}},
       {"training.recompute", {"full", "selective"}},
