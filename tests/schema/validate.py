@@ -2,7 +2,7 @@
 """Checks hysim's schemas with python3-jsonschema: every bundled file and the JSON of every command
 is valid, and what is broken is not.
 
-    validate.py PROGRAM SOURCE-FOLDER
+    validate.py PROGRAM SOURCE-FOLDER [arguments of unittest, such as -k words]
 """
 
 import copy
@@ -173,6 +173,28 @@ class Documents(unittest.TestCase):
                 self.assertIn(name, tried)
 
 
+    def test_words_of_settings_are_those_the_program_takes(self):
+        """A word that is none is refused with all that are."""
+        definitions = SCHEMAS["scenario"]["$defs"]
+        settings = {f"{section}.{key}": value["enum"]
+                    for section in ("workload", "parallelism", "training", "kernels")
+                    for key, value in definitions[section]["properties"].items()
+                    if "enum" in value}
+        loss = definitions["training"]["properties"]["indexer"]["properties"]["loss"]
+        settings["training.indexer.loss"] = loss["enum"]
+        self.assertGreater(len(settings), 10)
+        for path, words in settings.items():
+            with self.subTest(path):
+                done = subprocess.run(
+                    [PROGRAM, "predict", "glm-5.1-1m-h20-512", "--draws", "0", "--set",
+                     f"{path}=no-such-word"], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 3)
+                said = re.search(r"must be one of (.*), found", done.stderr)
+                self.assertTrue(said, done.stderr)
+                self.assertEqual(sorted(re.findall(r'"([^"]+)"', said.group(1))),
+                                 sorted(word for word in words if word is not None))
+
+
 class BrokenDocuments(unittest.TestCase):
     """Neither an unknown key nor a value of another type passes anywhere."""
 
@@ -255,6 +277,11 @@ class BrokenDocuments(unittest.TestCase):
                 document = json.loads((SOURCE / "tests/bad_input" / case["file"]).read_text())
             except ValueError:
                 continue
+            # Which keys a model needs depends on its type, and a variant may give what is missing.
+            if kind == "model":
+                continue
+            if not any("/variants" in fault.get("pointer", "") for fault in case["faults"]):
+                document.pop("variants", None)
             tried += 1
             with self.subTest(case["file"]):
                 self.assertFalse(CHECKERS[kind].is_valid(document))
@@ -262,4 +289,4 @@ class BrokenDocuments(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=1)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
