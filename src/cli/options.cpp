@@ -12,6 +12,13 @@ CLI::Option* repeatable(CLI::Option* option) {
   return option->type_size(1)->expected(1)->take_all()->allow_extra_args(false);
 }
 
+/// "VARIANT:kernels.topk=0.5" is the setting "VARIANT:scale.kernels.topk=0.5".
+std::string scale_as_set(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::size_t name = colon == std::string::npos ? 0 : colon + 1;
+  return text.substr(0, name) + "scale." + text.substr(name);
+}
+
 }  // namespace
 
 void add_output_options(CLI::App& command, OutputOptions& options, bool csv) {
@@ -38,6 +45,12 @@ void add_prediction_options(CLI::App& command, PredictionOptions& options) {
   constexpr std::uint64_t kMaxSeed = std::uint64_t{1} << 53U;  // exact in any JSON reader
   repeatable(command.add_option("--set", options.sets, "change a setting, e.g. parallelism.cp=32"))
       ->type_name("[VARIANT:]PATH=VALUE");
+  const auto scale = [&options](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) options.sets.push_back(scale_as_set(text));
+  };
+  repeatable(command.add_option_function<std::vector<std::string>>(
+                 "--scale", scale, "time x FACTOR, e.g. kernels.topk=0.5"))
+      ->type_name("[VARIANT:]NAME=FACTOR");
   command.add_option("--seed", options.seed, "seed of the draws (1)")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, kMaxSeed).description(""));

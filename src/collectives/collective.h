@@ -31,6 +31,11 @@ struct CollectiveTime {
   Seconds total() const { return latency + transfer; }
   hardware::Evidence evidence = hardware::Evidence::assumed;
 };
+inline CollectiveTime operator*(double factor, CollectiveTime time) {
+  time.latency *= factor;
+  time.transfer *= factor;
+  return time;
+}
 
 /// Bytes one rank sends; zero for a group of one.
 Bytes bytes_sent(const Collective& op);

@@ -162,8 +162,10 @@ double wave_efficiency(double tiles, double depth, double sm_count) {
   return blocks / (std::ceil(blocks / sm_count) * sm_count);
 }
 
-KernelTime kernel_time(const Work& work, const Gpu& gpu, Seconds launch_gap) {
+KernelTime kernel_time(const Work& work, const Gpu& gpu, Seconds launch_gap, double scale) {
   KernelTime time = busy_time(work, gpu);
+  time.compute *= scale;
+  time.memory *= scale;
   time.launch = work.launches * launch_gap;
   if (time.busy() < time.launch) time.bound_by = Bound::launch;
   return time;

@@ -23,8 +23,10 @@ struct KernelTime {
   hardware::Evidence evidence = hardware::Evidence::assumed;  // of what sets busy()
 };
 
-/// `launch_gap`: idle time of the GPU between two dependent kernels of the software stack.
-KernelTime kernel_time(const ops::Work& work, const hardware::Gpu& gpu, Seconds launch_gap);
+/// `launch_gap`: idle time of the GPU between two dependent kernels of the software stack. `scale`
+/// is a what-if factor on the kernel itself, not on the gaps.
+KernelTime kernel_time(const ops::Work& work, const hardware::Gpu& gpu, Seconds launch_gap,
+                       double scale = 1.0);
 
 /// Share of the SMs busy when `tiles` output tiles run in whole waves. With fewer tiles than SMs
 /// the inner product of length `depth` is split, at most into pieces of 512.

@@ -3,6 +3,7 @@
 
 #include "graph/layer.h"
 #include "graph/program.h"
+#include "graph/scale.h"
 #include "graph/zero_bubble.h"
 #include "units/real.h"
 
@@ -165,6 +166,11 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
     program.pipeline_send.kind = collectives::Kind::send_recv;
     program.pipeline_send.group = topology::shape_of({0, groups.pp_stride}, gpus_per_node);
     program.pipeline_send.bytes = ops::checkpoint_bytes(plan.model, context.shape);
+  }
+  for (const Scale& scale : plan.scale) {
+    if (const ScaleName* name = find_scale_name(scale.name)) {
+      apply_scale(program, *name, scale.factor);
+    }
   }
   return program;
 }

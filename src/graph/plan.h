@@ -100,6 +100,12 @@ struct Overlap {
   bool param_gather = true;  // updated weights gathered behind the first forward
 };
 
+/// A what-if factor on the time of a kernel or of communication (graph/scale.h has the names).
+struct Scale {
+  std::string name;
+  double factor = 1.0;
+};
+
 struct Plan {
   model::Transformer model;
   Workload workload;
@@ -107,6 +113,7 @@ struct Plan {
   Training training;
   Kernels kernels;
   Overlap overlap;
+  std::vector<Scale> scale;
 
   std::int64_t micro_batches() const {
     return workload.global_batch_size / (parallelism.sizes.dp * workload.micro_batch_size);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Task {
   std::variant<ops::Work, collectives::Collective> work;
   std::vector<std::int32_t> after;  // tasks of the same list that must end first
   bool weight_gradient = false;     // makes gradients of weights only: nothing of the layer waits
+  double scale = 1.0;               // what-if factor on its time, launch gaps apart
 };
 using TaskList = std::vector<Task>;
 
@@ -66,6 +68,11 @@ struct Chunk {
       0;  // logits and losses computed here: the model's and one of each MTP layer
 };
 
+/// Breakdown paths of what a step does outside its task lists.
+inline constexpr std::string_view kOptimizerLeaf = "optimizer";
+inline constexpr std::string_view kPipelineLeaf = "communication/pp";
+inline constexpr std::string_view kReplicaLeaf = "communication/dp";
+
 struct Program {
   std::string kind = "training_step";
   std::vector<std::string> leaves;  // breakdown paths
@@ -93,6 +100,10 @@ struct Program {
   double gradient_bytes = 4.0;  // per parameter
   int zero = 1;
   Overlap overlap;
+  // What-if factors on what is not in a list.
+  double optimizer_scale = 1.0;
+  double send_scale = 1.0;     // between pipeline stages
+  double replica_scale = 1.0;  // gradients and weights of the replicas
 
   std::int32_t leaf(const std::string& path);
   PipelineShape pipeline() const {

@@ -81,7 +81,8 @@ ReplicaTime replica_time(const Program& program, const Machine& machine,
     op.kind = kind;
     op.group = group;
     op.bytes = Bytes(parameters * bytes_per_parameter);
-    const collectives::CollectiveTime time = collectives::time(op, machine.gpu, machine.network);
+    const collectives::CollectiveTime time =
+        program.replica_scale * collectives::time(op, machine.gpu, machine.network);
     total.seconds += time.total().si();
     total.latency += time.latency.si();
     total.bytes += collectives::bytes_sent(op).si();
@@ -168,7 +169,8 @@ OptimizerTime optimizer_time(const Program& program, const Machine& machine, std
   OptimizerTime total;
   for (const ops::Work& work :
        {ops::gradient_norm(updated, program.gradient_bytes), ops::adam(updated)}) {
-    const cost::KernelTime time = cost::kernel_time(work, machine.gpu, machine.stack.launch_gap);
+    const cost::KernelTime time =
+        cost::kernel_time(work, machine.gpu, machine.stack.launch_gap, program.optimizer_scale);
     total.seconds += time.busy().si();
     total.launch += time.launch.si();
     total.evidence = time.evidence;
@@ -209,7 +211,8 @@ Pipeline run_pipelines(const Program& program, const Machine& machine, const Lay
     pipeline.busy[at(chunk.stage)] +=
         static_cast<double>(program.micro_batches) * (forward + backward);
   }
-  pipeline.send = collectives::time(program.pipeline_send, machine.gpu, machine.network);
+  pipeline.send =
+      program.send_scale * collectives::time(program.pipeline_send, machine.gpu, machine.network);
   pipeline.without_sends = graph::run_pipeline(times);
   times.send = pipeline.send.total().si();
   pipeline.with_sends = times.send > 0.0 ? graph::run_pipeline(times) : pipeline.without_sends;
@@ -254,7 +257,8 @@ Step close_step(const Program& program, const Machine& machine, const LayerCosts
   norm.group = program.world;
   norm.bytes = Bytes(8.0);
   for (const collectives::Collective& op : {program.embedding_reduce, norm}) {
-    step.synchronised += collectives::time(op, machine.gpu, machine.network).total().si();
+    step.synchronised +=
+        program.replica_scale * collectives::time(op, machine.gpu, machine.network).total().si();
     step.synchronised_bytes += collectives::bytes_sent(op).si();
   }
   step.seconds = step.gather_exposed + reduced + step.synchronised + optimized;
@@ -371,15 +375,15 @@ const char* to_string(CommKind kind) {
 }
 
 Evaluator::Evaluator(const Program& program) : program_(program), leaves_(program.leaves) {
-  const auto add = [this](const char* path) {
+  const auto add = [this](std::string_view path) {
     leaves_.emplace_back(path);
     return static_cast<std::int32_t>(leaves_.size()) - 1;
   };
   bubble_ = add("bubble");
-  optimizer_ = add("optimizer");
+  optimizer_ = add(graph::kOptimizerLeaf);
   launch_ = add("launch");
-  pp_ = add("communication/pp");
-  dp_ = add("communication/dp");
+  pp_ = add(graph::kPipelineLeaf);
+  dp_ = add(graph::kReplicaLeaf);
 }
 
 Evaluation Evaluator::evaluate(const Machine& machine, bool detailed) const {

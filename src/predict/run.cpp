@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "graph/scale.h"
 #include "ops/model_flops.h"
 
 namespace hysim::predictor {
@@ -20,6 +21,16 @@ constexpr std::int64_t kDrawsPerBlock = 16;
 Machine machine(const Job& job, const config::Sampler& sampler) {
   return {hardware::resolve(job.gpu, sampler), topology::resolve(job.cluster, sampler),
           graph::resolve(job.stack, sampler, job.gpu.name)};
+}
+
+/// Factors on what this job does not have.
+void warn_inert_scale(const graph::Program& program, Job& job) {
+  for (const graph::Scale& scale : job.plan.scale) {
+    const graph::ScaleName* const name = graph::find_scale_name(scale.name);
+    if (name == nullptr || graph::touches(program, *name)) continue;
+    job.warnings.push_back("[inert] scale." + scale.name + " changes nothing: this job has no " +
+                           std::string(name->meaning));
+  }
 }
 
 /// What a device holds beyond the tensors of a stage.
@@ -142,6 +153,7 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
   Run result;
   const graph::Program program = graph::build_training_step(job.plan, job.cluster.gpus_per_node);
   const Evaluator evaluator(program);
+  warn_inert_scale(program, job);
   const Machine nominal = machine(job, config::Sampler());
   const topology::GroupSizes& sizes = job.plan.parallelism.sizes;
   const std::int64_t communicators = graph::communicators(job.plan);

@@ -275,6 +275,10 @@ Override parse_override(const std::string& text, const std::vector<Variant>& var
     const std::string word = result.path.substr(0, result.path.find(':'));
     throw InputError({override_fault(text, no_variant(word, variants))});
   }
+  // The names of the "scale" section hold dots.
+  if (constexpr std::string_view kScale = "scale."; result.path.starts_with(kScale)) {
+    result.path = child_pointer("/scale", result.path.substr(kScale.size()));
+  }
   const std::string value = text.substr(equals + 1);
   const std::string place = kSet + text;
   // A value that is no JSON is a word: kernels.topk=radix.

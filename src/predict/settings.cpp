@@ -9,6 +9,7 @@
 #include "config/named.h"
 #include "config/reader.h"
 #include "config/words.h"
+#include "graph/scale.h"
 #include "predict/scenario.h"
 
 namespace hysim::predictor {
@@ -292,6 +293,19 @@ Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::
   return s.finish();
 }
 
+/// "topk" is most likely "kernels.topk".
+std::string unknown_scale_name(const std::string& key, const std::vector<std::string>& known) {
+  std::string near;
+  std::string list;
+  for (const std::string& name : known) {
+    if (name.ends_with("." + key)) near = name;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  if (near.empty()) near = config::nearest(key, known);
+  return "nothing to scale is named " + in_quotes(key) +
+         (near.empty() ? "" : "; did you mean " + in_quotes(near) + "?") + " (names: " + list + ")";
+}
+
 Node read_kernels(Reader& root, graph::Kernels& k) {
   Section s(root, "kernels");
   s.choice("selection", k.selection, kSelections);
@@ -308,6 +322,27 @@ Node read_kernels(Reader& root, graph::Kernels& k) {
   s.choice("dispatcher", k.dispatcher, kDispatchers);
   s.boolean("selection_replay", k.selection_replay);
   return s.finish();
+}
+
+/// "scale": {"kernels.topk": 0.5}: what-if factors on times.
+Node read_scale(Reader& root, std::vector<graph::Scale>& scale) {
+  constexpr double kLeast = 1e-6;
+  constexpr double kMost = 1e6;
+  Reader reader = root.object("scale");
+  Node echo = Node::object();
+  if (!reader.node().is_object()) return echo;
+  std::vector<std::string> known;
+  for (const graph::ScaleName& name : graph::scale_names()) known.emplace_back(name.name);
+  for (const auto& [key, value] : reader.node().as_object()) {
+    if (graph::find_scale_name(key) == nullptr) {
+      reader.fault(key, unknown_scale_name(key, known));
+      continue;
+    }
+    const double factor = reader.number(key, 1.0, kLeast, kMost);
+    scale.push_back({key, factor});
+    echo.set(key, Node::number(factor));
+  }
+  return echo;
 }
 
 /// Faults of the plan at the places of the settings document.
@@ -402,6 +437,8 @@ Settings read_settings(Reader& root) {
   s.echo.set("parallelism", read_parallelism(root, s.plan.parallelism, s.layout));
   s.echo.set("training", read_training(root, s.plan.training, s.overlap, s.stack));
   s.echo.set("kernels", read_kernels(root, s.plan.kernels));
+  Node scale = read_scale(root, s.plan.scale);
+  if (!scale.as_object().empty()) s.echo.set("scale", std::move(scale));
   for (const std::string_view key : kFrameKeys) {
     if (root.raw(key) == nullptr) continue;
     root.fault(key, in_quotes(key) + " is no setting: no variant and no --set can change it");

@@ -57,7 +57,8 @@ struct Placed {
 Placed price(const Task& task, const Machine& machine) {
   Placed placed;
   if (const auto* work = std::get_if<ops::Work>(&task.work)) {
-    const cost::KernelTime time = cost::kernel_time(*work, machine.gpu, machine.stack.launch_gap);
+    const cost::KernelTime time =
+        cost::kernel_time(*work, machine.gpu, machine.stack.launch_gap, task.scale);
     placed.busy = time.busy().si();
     placed.launch = time.launch.si();
     placed.bound = leaf_bound(time.bound_by);
@@ -65,7 +66,8 @@ Placed price(const Task& task, const Machine& machine) {
     return placed;
   }
   const auto& op = std::get<collectives::Collective>(task.work);
-  const collectives::CollectiveTime time = collectives::time(op, machine.gpu, machine.network);
+  const collectives::CollectiveTime time =
+      task.scale * collectives::time(op, machine.gpu, machine.network);
   placed.busy = time.total().si();
   placed.bound = time.latency < time.transfer ? LeafBound::network : LeafBound::latency;
   placed.evidence = time.evidence;
