@@ -1,8 +1,8 @@
 # hysim_embed_resources(target folders...)   compiles every *.json and *.csv under the folders
 #                                            into the target; see src/config/embedded_files.h
 # hysim_embed_version(target)                compiles the project version; see src/config/version.h
-# hysim_embed_commit(target)                 lets the target include "commit.h", the commit built;
-#                                            for the program alone, since every commit relinks it
+# hysim_embed_commit(target)                 compiles hysim::kCommit, the commit built; for the
+#                                            program alone, since every commit relinks it
 
 set(HYSIM_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 set(HYSIM_COMMIT_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/commit.cmake)
@@ -44,11 +44,10 @@ function(hysim_embed_version target)
 endfunction()
 
 function(hysim_embed_commit target)
-  set(folder ${CMAKE_CURRENT_BINARY_DIR}/commit)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/commit.cpp)
   add_custom_target(${target}_commit
-    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DOUT=${folder}/commit.h
-            -P ${HYSIM_COMMIT_SCRIPT}
-    BYPRODUCTS ${folder}/commit.h VERBATIM)
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DOUT=${source} -P ${HYSIM_COMMIT_SCRIPT}
+    BYPRODUCTS ${source} COMMENT "Looking up the commit" VERBATIM)
   add_dependencies(${target} ${target}_commit)
-  target_include_directories(${target} PRIVATE ${folder})
+  target_sources(${target} PRIVATE ${source})
 endfunction()

@@ -1,4 +1,4 @@
-# cmake -DROOT=folder -DOUT=file.h -P commit.cmake
+# cmake -DROOT=folder -DOUT=file.cpp -P commit.cmake
 # Writes OUT with the commit of the checkout at ROOT: forty digits, "-dirty" after them when tracked
 # files differ from it; "unknown" where ROOT is no checkout, as in an unpacked archive.
 
@@ -17,4 +17,9 @@ if(GIT AND EXISTS ${ROOT}/.git)
   endif()
 endif()
 # Written only when it changes, so that nothing is rebuilt for nothing.
-file(CONFIGURE OUTPUT ${OUT} CONTENT "#define HYSIM_COMMIT \"${commit}\"\n" @ONLY)
+file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT "\
+namespace hysim {
+extern const char kCommit[];
+const char kCommit[] = \"${commit}\";
+}  // namespace hysim
+")

@@ -1,5 +1,8 @@
 // The program: everything is in cli/app.cpp, where tests reach it.
 #include "cli/app.h"
-#include "commit.h"
 
-int main(int argc, char** argv) { return hysim::cli::run(argc, argv, HYSIM_COMMIT); }
+namespace hysim {
+extern const char kCommit[];  // of the source; made by cmake/commit.cmake
+}
+
+int main(int argc, char** argv) { return hysim::cli::run(argc, argv, hysim::kCommit); }
