@@ -2,7 +2,8 @@
 # hysim_test(floor)                                         one test executable a floor
 # hysim_test_executable(name sources... LIBS libs...)       the same for any other group of tests
 
-option(HYSIM_WERROR "Warnings are errors" ON)
+option(HYSIM_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+option(HYSIM_FUZZ "Build tests/fuzz; needs clang" OFF)
 set(HYSIM_SANITIZE "" CACHE STRING "Sanitizers for everything, such as address,undefined")
 
 # Same binary, same bytes: no fused multiply-add the source does not name.
