@@ -1,8 +1,10 @@
 # hysim_library(floors...)   the floors as one archive, hysim::hysim, with the headers of
 #                            include/hysim as its whole surface; installed so that
 #                            find_package(hysim) and pkg-config find it
+# hysim_documents(program)   the program's manual page and completions, which it prints itself
 
 include(CMakePackageConfigHelpers)
+set(HYSIM_PRINT_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/print.cmake)
 
 function(hysim_library)
   set(objects "")
@@ -44,4 +46,27 @@ Libs: -L${CMAKE_INSTALL_FULL_LIBDIR} -lhysim
                 ${CMAKE_CURRENT_BINARY_DIR}/hysimConfigVersion.cmake DESTINATION ${package})
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hysim.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+function(hysim_documents program)
+  set(outputs "")
+  foreach(document IN ITEMS "man/hysim.1=__man" "bash/hysim=completion bash"
+                            "zsh/_hysim=completion zsh" "fish/hysim.fish=completion fish")
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched "${document}")
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/share/${CMAKE_MATCH_1})
+    string(REPLACE " " ";" arguments "${CMAKE_MATCH_2}")
+    add_custom_command(OUTPUT ${file}
+      COMMAND ${CMAKE_COMMAND} -DOUT=${file} "-DCOMMAND=$<TARGET_FILE:${program}>;${arguments}"
+              -P ${HYSIM_PRINT_SCRIPT}
+      DEPENDS ${program} ${HYSIM_PRINT_SCRIPT} COMMENT "Printing ${CMAKE_MATCH_1}" VERBATIM)
+    list(APPEND outputs ${file})
+  endforeach()
+  add_custom_target(${program}_documents ALL DEPENDS ${outputs})
+  if(HYSIM_INSTALL)
+    list(POP_FRONT outputs man bash zsh fish)
+    install(FILES ${man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${bash} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${zsh} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${fish} DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endfunction()

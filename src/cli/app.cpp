@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "cli/completion.h"
 #include "cli/errors.h"
 #include "cli/files.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "config/reader.h"
 #include "config/version.h"
@@ -128,6 +131,18 @@ int print_version(const std::string& json_target, std::string_view commit) {
   return kAnswered;
 }
 
+/// `hysim __complete WORDS...` for the shells and `hysim __man` for the build: what is made from
+/// the tables of all commands.
+std::optional<std::string> about_commands(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2) return std::nullopt;
+  const std::string_view command = argv[1];
+  if (command == "__man") return manual_page(app);
+  if (command != "__complete") return std::nullopt;
+  std::string lines;
+  for (const std::string& word : completions(app, {argv + 2, argv + argc})) lines += word + "\n";
+  return lines;
+}
+
 void print_diagnostics(const InputError& error) {
   for (const Diagnostic& diagnostic : error.diagnostics()) {
     write_stderr_line("hysim: error: " + diagnostic.text());
@@ -158,7 +173,12 @@ int run_checked(int argc, char** argv, std::string_view commit) {
   add_list(app, action);
   add_show(app, action);
   add_schema(app, action);
+  add_completion(app, action);
 
+  if (const auto text = about_commands(app, argc, argv)) {
+    write_stdout(*text);
+    return kAnswered;
+  }
   std::vector<std::string> arguments = arguments_of(argc, argv);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {

@@ -88,16 +88,16 @@ BytesPerSecond low_latency_cap(std::string_view architecture, std::int64_t nodes
 }
 
 double tree_bandwidth_factor(Protocol protocol, std::int64_t nodes) {
-  constexpr double kTree = 0.92;
+  constexpr double kShare = 0.92;
   switch (protocol) {
     case Protocol::ll:
-      return kTree / 3.8;
+      return kShare / 3.8;
     case Protocol::ll128:
-      return kTree * (nodes <= 1 ? 7.0 / 9.0 : 120.0 / 128.0);
+      return kShare * (nodes <= 1 ? 7.0 / 9.0 : 120.0 / 128.0);
     case Protocol::simple:
-      return kTree;
+      return kShare;
   }
-  return kTree;
+  return kShare;
 }
 
 Seconds hop_latency(bool crosses_network) {
