@@ -67,6 +67,11 @@ constexpr std::uint64_t splitmix64(std::uint64_t x) {
   return x ^ (x >> 31U);
 }
 
+double uniform(std::uint64_t seed, std::uint64_t id_hash, std::uint64_t sample) {
+  const std::uint64_t bits = splitmix64(splitmix64(splitmix64(seed) ^ id_hash) ^ sample);
+  return static_cast<double>(bits >> 11U) * 0x1.0p-53;
+}
+
 /// The scale of `written` to SI; a fault and nothing when it is not what `si_unit` asks for.
 std::optional<double> unit_scale(Reader& reader, const std::string& written,
                                  std::string_view si_unit) {
@@ -90,6 +95,8 @@ std::optional<double> unit_scale(Reader& reader, const std::string& written,
 }
 
 }  // namespace
+
+InputId::InputId(std::string name) : name_(std::move(name)), hash_(fnv1a(name_)) {}
 
 std::string_view to_string(Evidence evidence) {
   switch (evidence) {
@@ -185,15 +192,14 @@ Evidence evidence_of(const Sourced& sourced, std::string_view gpu) {
 
 double Sampler::operator()(const Sourced& sourced) const {
   if (!draw_) return sourced.value;
-  const double u = uniform(seed_, sourced.id, sample_);
+  const double u = uniform(seed_, sourced.id.hash(), sample_);
   const double drawn = u < 0.5 ? sourced.low + (sourced.value - sourced.low) * (2.0 * u)
                                : sourced.value + (sourced.high - sourced.value) * (2.0 * u - 1.0);
   return std::clamp(drawn, sourced.low, sourced.high);
 }
 
 double uniform(std::uint64_t seed, std::string_view id, std::uint64_t sample) {
-  const std::uint64_t bits = splitmix64(splitmix64(splitmix64(seed) ^ fnv1a(id)) ^ sample);
-  return static_cast<double>(bits >> 11U) * 0x1.0p-53;
+  return uniform(seed, fnv1a(id), sample);
 }
 
 }  // namespace hysim::config

@@ -22,13 +22,28 @@ enum class Evidence { this_gpu, other_gpu, datasheet, assumed };
 inline constexpr int kEvidenceKinds = 4;
 std::string_view to_string(Evidence evidence);
 
+/// The stable name of an input, "gpu/h20-96/hbm_bandwidth". Its hash, which draws start from, is
+/// computed here once.
+class InputId {
+ public:
+  InputId() : InputId(std::string()) {}
+  InputId(std::string name);  // NOLINT(google-explicit-constructor): a name is an id
+  operator const std::string&() const { return name_; }  // NOLINT: and an id a name
+  std::uint64_t hash() const { return hash_; }
+  friend bool operator==(const InputId& a, std::string_view b) { return a.name_ == b; }
+
+ private:
+  std::string name_;
+  std::uint64_t hash_;
+};
+
 /// `{"value", "unit", "low", "high", "source", "kind", "measured_on"}` of a profile, in SI units.
 /// `low` <= `value` <= `high`; equal when the source gives no range.
 struct Sourced {
   double value = 0.0;
   double low = 0.0;
   double high = 0.0;
-  std::string id;    // stable: "gpu/h20-96/hbm_bandwidth"; names the random draw
+  InputId id;        // names the random draw
   std::string unit;  // as written
   std::string source;
   SourceKind kind = SourceKind::assumed;

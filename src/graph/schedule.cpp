@@ -13,15 +13,31 @@ using Index = std::size_t;
 /// State repeats when every time moved by the same amount, to rounding.
 constexpr double kSameShift = 1e-14;
 
+/// Times of this many micro-batches find room at once; few schedules take as many to repeat.
+constexpr Index kRoom = 4096;
+
+/// `count` empty lists with room for `size` entries each.
+void clear(std::vector<std::vector<double>>& lists, Index count, Index size) {
+  if (lists.size() < count) lists.resize(count);
+  for (Index i = 0; i < count; ++i) {
+    lists[i].clear();
+    lists[i].reserve(std::min(size, kRoom));
+  }
+}
+
 /// Watches the states of a recursion, a row at a time, for one that is an earlier one shifted.
 /// Critical cycles may span several rows, so it looks back as many.
 class Repetition {
  public:
-  explicit Repetition(Index lags) : states_(lags) {}
+  /// `times`: most that a state has.
+  Repetition(Index lags, Index times, std::vector<std::vector<double>>& states)
+      : states_(states), lags_(lags) {
+    clear(states_, lags, times);
+  }
 
   /// Where to write the next state.
   std::vector<double>& next() {
-    std::vector<double>& state = states_[rows_ % states_.size()];
+    std::vector<double>& state = states_[rows_ % lags_];
     state.clear();
     return state;
   }
@@ -31,10 +47,10 @@ class Repetition {
   };
   /// Compares the state just written.
   Found compare() {
-    const std::vector<double>& now = states_[rows_ % states_.size()];
+    const std::vector<double>& now = states_[rows_ % lags_];
     ++rows_;
-    for (Index lag = 1; lag < std::min(rows_, states_.size()); ++lag) {
-      const double shift = uniform_shift(states_[(rows_ - 1 - lag) % states_.size()], now);
+    for (Index lag = 1; lag < std::min(rows_, lags_); ++lag) {
+      const double shift = uniform_shift(states_[(rows_ - 1 - lag) % lags_], now);
       if (shift > 0.0) return {lag, shift};
     }
     return {};
@@ -50,12 +66,14 @@ class Repetition {
     return shift;
   }
 
-  std::vector<std::vector<double>> states_;
+  std::vector<std::vector<double>>& states_;
+  Index lags_;
   Index rows_ = 0;
 };
 
-PipelineResult result_of(const std::vector<double>& stage_end) {
-  return {*std::max_element(stage_end.begin(), stage_end.end()), stage_end};
+void set_result(const std::vector<double>& stage_end, PipelineResult& result) {
+  result.makespan = *std::max_element(stage_end.begin(), stage_end.end());
+  result.stage_end = stage_end;
 }
 
 /// Micro-batches of a group of the interleaved schedule.
@@ -69,20 +87,25 @@ std::int64_t group_of(const PipelineShape& t) {
 /// k - s) follows B(s, k), and the s weight gradients left are the stage's last.
 class OneForwardOneBackward {
  public:
-  explicit OneForwardOneBackward(const PipelineTimes& t)
+  OneForwardOneBackward(const PipelineTimes& t, PipelineBuffers& buffers)
       : t_(t),
         p_(static_cast<Index>(t.pp)),
         m_(static_cast<Index>(t.micro_batches)),
-        free_(p_, 0.0),
-        forward_end_(p_),
-        backward_end_(p_, 0.0) {}
+        free_(buffers.free),
+        forward_end_(buffers.forward_end),
+        backward_end_(buffers.latest),
+        states_(buffers.states) {
+    free_.assign(p_, 0.0);
+    backward_end_.assign(p_, 0.0);
+    clear(forward_end_, p_, m_);
+  }
 
-  PipelineResult run() {
+  void run(PipelineResult& result) {
     for (Index s = 0; s < p_; ++s) {
       const Index warm_up = std::min(m_, p_ - 1 - s);
       for (Index j = 0; j < warm_up; ++j) forward(s, j);
     }
-    Repetition repetition(p_ + 1);
+    Repetition repetition(p_ + 1, 2 * p_, states_);
     bool collapsed = false;
     for (Index k = 0; k < m_; ++k) {
       for (Index s = 0; s < p_; ++s) {
@@ -104,7 +127,7 @@ class OneForwardOneBackward {
       for (Index s = 0; s < p_; ++s)
         free_[s] += static_cast<double>(std::min(m_, s)) * t_.weight[s];
     }
-    return result_of(free_);
+    set_result(free_, result);
   }
 
  private:
@@ -132,15 +155,16 @@ class OneForwardOneBackward {
   void advance(double shift) {
     for (double& time : free_) time += shift;
     for (double& time : backward_end_) time += shift;
-    for (std::vector<double>& ends : forward_end_) ends.back() += shift;
+    for (Index s = 0; s < p_; ++s) forward_end_[s].back() += shift;
   }
 
   const PipelineTimes& t_;
   Index p_;
   Index m_;
-  std::vector<double> free_;
-  std::vector<std::vector<double>> forward_end_;  // [stage][micro-batch]
-  std::vector<double> backward_end_;              // of the latest micro-batch
+  std::vector<double>& free_;
+  std::vector<std::vector<double>>& forward_end_;  // [stage][micro-batch]
+  std::vector<double>& backward_end_;              // of the latest micro-batch
+  std::vector<std::vector<double>>& states_;
 };
 
 /// Interleaved 1F1B by running every stage's op list as far as its inputs allow, in rows of one
@@ -149,19 +173,25 @@ class OneForwardOneBackward {
 /// rows. The last group may be smaller.
 class Interleaved {
  public:
-  explicit Interleaved(const PipelineTimes& t)
+  Interleaved(const PipelineTimes& t, PipelineBuffers& buffers)
       : t_(t),
         p_(static_cast<Index>(t.pp)),
         v_(static_cast<Index>(t.vpp)),
         m_(static_cast<Index>(t.micro_batches)),
         group_(static_cast<Index>(group_of(t))),
-        free_(p_, 0.0),
-        next_(p_, 0),
-        forward_end_(p_ * v_),
-        backward_end_(p_ * v_) {}
+        free_(buffers.free),
+        next_(buffers.next),
+        forward_end_(buffers.forward_end),
+        backward_end_(buffers.backward_end),
+        states_(buffers.states) {
+    free_.assign(p_, 0.0);
+    next_.assign(p_, 0);
+    clear(forward_end_, p_ * v_, m_);
+    clear(backward_end_, p_ * v_, m_);
+  }
 
-  PipelineResult run() {
-    Repetition repetition(p_ * v_ + 1);
+  void run(PipelineResult& result) {
+    Repetition repetition(p_ * v_ + 1, 4 * p_ + group_, states_);
     bool collapsed = false;
     for (Index row = 0; run_row(row); ++row) {
       // No stage has run out of forwards of whole groups.
@@ -176,7 +206,7 @@ class Interleaved {
         collapsed = true;
       }
     }
-    return result_of(free_);
+    set_result(free_, result);
   }
 
  private:
@@ -271,7 +301,8 @@ class Interleaved {
   /// Jumps over rows in which every time grows by `shift`: what is pending moves with it.
   void advance(double shift) {
     for (double& time : free_) time += shift;
-    for (std::vector<double>& ends : forward_end_) {
+    for (Index chunk = 0; chunk < p_ * v_; ++chunk) {
+      std::vector<double>& ends = forward_end_[chunk];
       for (Index i = ends.size() - std::min(ends.size(), group_); i < ends.size(); ++i) {
         ends[i] += shift;
       }
@@ -283,16 +314,17 @@ class Interleaved {
   Index v_;
   Index m_;
   Index group_;
-  std::vector<double> free_;
-  std::vector<Index> next_;                       // op of each stage
-  std::vector<std::vector<double>> forward_end_;  // [chunk x p + stage][micro-batch]
-  std::vector<std::vector<double>> backward_end_;
+  std::vector<double>& free_;
+  std::vector<Index>& next_;                       // op of each stage
+  std::vector<std::vector<double>>& forward_end_;  // [chunk x p + stage][micro-batch]
+  std::vector<std::vector<double>>& backward_end_;
+  std::vector<std::vector<double>>& states_;
 };
 
 /// GPipe: stages in a row, each as fast as the slowest so far. Micro-batch j leaves stage s at the
 /// sum of the forwards up to s and j times the longest of them; backwards likewise, from the end
 /// of the last forward on.
-PipelineResult run_gpipe(const PipelineTimes& t) {
+void run_gpipe(const PipelineTimes& t, PipelineBuffers& buffers, PipelineResult& result) {
   const auto p = static_cast<Index>(t.pp);
   const double others = static_cast<double>(t.micro_batches - 1);
   double end = -t.send;
@@ -302,21 +334,34 @@ PipelineResult run_gpipe(const PipelineTimes& t) {
     slowest = std::max(slowest, t.forward[s]);
   }
   end += others * slowest - t.send;
-  std::vector<double> stage_end(p);
+  std::vector<double>& stage_end = buffers.free;
+  stage_end.assign(p, 0.0);
   slowest = 0.0;
   for (Index s = p; s-- > 0;) {
     end += t.send + t.backward[s];
     slowest = std::max(slowest, t.backward[s]);
     stage_end[s] = end + others * slowest;
   }
-  return result_of(stage_end);
+  set_result(stage_end, result);
 }
 
 }  // namespace
 
 PipelineResult run_pipeline(const PipelineTimes& times) {
-  if (times.schedule == Schedule::gpipe) return run_gpipe(times);
-  return times.vpp == 1 ? OneForwardOneBackward(times).run() : Interleaved(times).run();
+  PipelineBuffers buffers;
+  PipelineResult result;
+  run_pipeline(times, buffers, result);
+  return result;
+}
+
+void run_pipeline(const PipelineTimes& times, PipelineBuffers& buffers, PipelineResult& result) {
+  if (times.schedule == Schedule::gpipe) {
+    run_gpipe(times, buffers, result);
+  } else if (times.vpp == 1) {
+    OneForwardOneBackward(times, buffers).run(result);
+  } else {
+    Interleaved(times, buffers).run(result);
+  }
 }
 
 std::int64_t peak_in_flight(const PipelineShape& shape, std::int64_t stage) {

@@ -3,6 +3,7 @@
 // not block the sender.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,17 @@ struct PipelineResult {
 /// of others, every micro-batch is run. Uniform stages without latency give
 /// m(f+b) + (p-1)(f+b)/v, under zb_h1 m(f+b+w) + (p-1)(f+b-w) where w <= f.
 PipelineResult run_pipeline(const PipelineTimes& times);
+
+/// Memory of a run. Runs that share it allocate nothing once it has grown to what they need.
+struct PipelineBuffers {
+  std::vector<double> free;                       // when each stage is
+  std::vector<double> latest;                     // a time of each stage
+  std::vector<std::size_t> next;                  // op of each stage
+  std::vector<std::vector<double>> forward_end;   // [chunk x pp + stage][micro-batch]
+  std::vector<std::vector<double>> backward_end;  // the same
+  std::vector<std::vector<double>> states;        // of the last rows
+};
+void run_pipeline(const PipelineTimes& times, PipelineBuffers& buffers, PipelineResult& result);
 
 /// Chunk activations alive at once on `stage` at most, from the start of a forward to the end of
 /// its backward: min(m, p - s) for 1F1B and zb_h1, m for gpipe, else

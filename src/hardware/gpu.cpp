@@ -334,8 +334,13 @@ GpuProfile load_gpu_profile(const Resources& resources, std::string_view name) {
 }
 
 Gpu resolve(const GpuProfile& profile, const config::Sampler& sampler) {
-  assert(profile.fields.size() == kFieldCount);
   Gpu gpu;
+  resolve(profile, sampler, gpu);
+  return gpu;
+}
+
+void resolve(const GpuProfile& profile, const config::Sampler& sampler, Gpu& gpu) {
+  assert(profile.fields.size() == kFieldCount);
   gpu.name = profile.name;
   gpu.architecture = profile.architecture;
   for (std::size_t i = 0; i < kFieldCount; ++i) {
@@ -349,7 +354,6 @@ Gpu resolve(const GpuProfile& profile, const config::Sampler& sampler) {
         },
         kGpuFields[i].member);
   }
-  return gpu;
 }
 
 }  // namespace hysim::hardware

@@ -95,5 +95,7 @@ GpuProfile load_gpu_profile(const Resources& resources, std::string_view name);
 
 /// Plain numbers: the nominal values or one draw.
 Gpu resolve(const GpuProfile& profile, const config::Sampler& sampler);
+/// The same into a Gpu that is there already, without allocation when it is of this profile.
+void resolve(const GpuProfile& profile, const config::Sampler& sampler, Gpu& gpu);
 
 }  // namespace hysim::hardware

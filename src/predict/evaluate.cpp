@@ -23,47 +23,6 @@ using graph::Program;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Forward and backward of one kind of layer.
-struct LayerCost {
-  ListCost forward;
-  ListCost backward;
-};
-
-struct LayerCosts {
-  std::vector<LayerCost> layers;
-  LayerCost embedding;
-  LayerCost head;
-  LayerCost mtp;
-  LayerCost none;  // of parameters that do no work of their own
-};
-
-LayerCosts cost_layers(const Program& program, const Machine& machine) {
-  const auto cost = [&](const LayerProgram& layer) {
-    return LayerCost{cost_list(layer.forward, machine), cost_list(layer.backward, machine)};
-  };
-  LayerCosts costs;
-  costs.layers.reserve(program.layers.size());
-  for (const LayerProgram& layer : program.layers) costs.layers.push_back(cost(layer));
-  costs.embedding = cost(program.embedding);
-  costs.head = cost(program.head);
-  costs.mtp = cost(program.mtp);
-  return costs;
-}
-
-/// Visits the parts of a chunk in forward order: `visit(cost, parameters)`.
-template <class Visit>
-void for_each_part(const Program& program, const LayerCosts& costs, const Chunk& chunk,
-                   const Visit& visit) {
-  if (chunk.embedding) visit(costs.embedding, program.embedding_parameters);
-  if (chunk.embedding_copy) visit(costs.none, program.embedding_copy_parameters);
-  for (const std::int32_t layer : chunk.layers) {
-    visit(costs.layers[at(layer)], program.layer_parameters[at(layer)]);
-  }
-  for (std::int64_t i = 0; i < chunk.mtp; ++i) visit(costs.mtp, program.mtp_parameters);
-  if (chunk.head) visit(costs.none, program.head_parameters);
-  for (std::int64_t i = 0; i < chunk.losses; ++i) visit(costs.head, ParameterShare{});
-}
-
 /// Reduction of gradients or gathering of weights over the replicas of a layer.
 struct ReplicaTime {
   double seconds = 0.0;
@@ -93,6 +52,69 @@ ReplicaTime replica_time(const Program& program, const Machine& machine,
   return total;
 }
 
+/// One kind of layer: its work, and the traffic of its parameters over their replicas.
+struct LayerCost {
+  ListCost forward;
+  ListCost backward;
+  ReplicaTime reduce;
+  ReplicaTime gather;
+};
+
+struct LayerCosts {
+  std::vector<LayerCost> layers;
+  LayerCost embedding;
+  LayerCost embedding_copy;  // parameters that do no work of their own
+  LayerCost head;            // parameters; each loss is work of its own
+  LayerCost loss;
+  LayerCost mtp;
+};
+
+void cost_work(const LayerProgram& layer, const Machine& machine, std::vector<Placed>& scratch,
+               LayerCost& cost) {
+  cost_list(layer.forward, machine, scratch, cost.forward);
+  cost_list(layer.backward, machine, scratch, cost.backward);
+}
+
+void cost_parameters(const Program& program, const Machine& machine, const ParameterShare& share,
+                     LayerCost& cost) {
+  const bool sharded = program.zero >= 1;
+  cost.reduce =
+      replica_time(program, machine, share,
+                   sharded ? collectives::Kind::reduce_scatter : collectives::Kind::all_reduce,
+                   program.gradient_bytes);
+  cost.gather = sharded ? replica_time(program, machine, share, collectives::Kind::all_gather,
+                                       ops::kBf16Bytes)
+                        : ReplicaTime{};
+}
+
+/// Costs every kind of layer once, however many layers are of it.
+void cost_layers(const Program& program, const Machine& machine, std::vector<Placed>& scratch,
+                 LayerCosts& costs) {
+  costs.layers.resize(program.layers.size());
+  for (std::size_t i = 0; i < program.layers.size(); ++i) {
+    cost_work(program.layers[i], machine, scratch, costs.layers[i]);
+    cost_parameters(program, machine, program.layer_parameters[i], costs.layers[i]);
+  }
+  cost_work(program.embedding, machine, scratch, costs.embedding);
+  cost_parameters(program, machine, program.embedding_parameters, costs.embedding);
+  cost_parameters(program, machine, program.embedding_copy_parameters, costs.embedding_copy);
+  cost_work(program.mtp, machine, scratch, costs.mtp);
+  cost_parameters(program, machine, program.mtp_parameters, costs.mtp);
+  cost_parameters(program, machine, program.head_parameters, costs.head);
+  cost_work(program.head, machine, scratch, costs.loss);
+}
+
+/// Visits the parts of a chunk in forward order.
+template <class Visit>
+void for_each_part(const LayerCosts& costs, const Chunk& chunk, const Visit& visit) {
+  if (chunk.embedding) visit(costs.embedding);
+  if (chunk.embedding_copy) visit(costs.embedding_copy);
+  for (const std::int32_t layer : chunk.layers) visit(costs.layers[at(layer)]);
+  for (std::int64_t i = 0; i < chunk.mtp; ++i) visit(costs.mtp);
+  if (chunk.head) visit(costs.head);
+  for (std::int64_t i = 0; i < chunk.losses; ++i) visit(costs.loss);
+}
+
 /// Data-parallel traffic of one stage: what hides behind the last backward or the first forward.
 struct DataParallel {
   double reduce = 0.0;  // seconds on the wire
@@ -104,36 +126,22 @@ struct DataParallel {
   Evidence evidence = Evidence::assumed;
 };
 
-DataParallel data_parallel(const Program& program, const Machine& machine, const LayerCosts& costs,
-                           std::int64_t stage) {
-  const bool sharded = program.zero >= 1;
-  struct Part {
-    double forward, backward;
-    ReplicaTime reduce, gather;
-  };
-  std::vector<Part> parts;
+/// `parts` is scratch: the stage's parts in forward order.
+DataParallel data_parallel(const Program& program, const LayerCosts& costs, std::int64_t stage,
+                           std::vector<const LayerCost*>& parts) {
+  parts.clear();
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
-    for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare& share) {
-      // Gradients are complete where the last weight gradients are, when these run apart.
-      const bool split = program.schedule == graph::Schedule::zb_h1;
-      Part part{cost.forward.span, split ? cost.backward.weight : cost.backward.span, {}, {}};
-      part.reduce =
-          replica_time(program, machine, share,
-                       sharded ? collectives::Kind::reduce_scatter : collectives::Kind::all_reduce,
-                       program.gradient_bytes);
-      if (sharded) {
-        part.gather =
-            replica_time(program, machine, share, collectives::Kind::all_gather, ops::kBf16Bytes);
-      }
-      parts.push_back(part);
-    });
+    for_each_part(costs, chunk, [&](const LayerCost& cost) { parts.push_back(&cost); });
   }
+  // Gradients are complete where the last weight gradients are, when these run apart.
+  const bool split = program.schedule == graph::Schedule::zb_h1;
   DataParallel dp;
   double compute = 0.0;
   double wire = 0.0;
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    compute += part->backward;
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    const LayerCost* const part = parts[i];
+    compute += split ? part->backward.weight : part->backward.span;
     wire = std::max(wire, program.overlap.grad_reduce ? compute : wire) + part->reduce.seconds;
     dp.reduce += part->reduce.seconds;
     dp.bytes += part->reduce.bytes + part->gather.bytes;
@@ -144,11 +152,11 @@ DataParallel data_parallel(const Program& program, const Machine& machine, const
   double gathered = 0.0;
   double forward_end = 0.0;
   double forward_sum = 0.0;
-  for (const Part& part : parts) {
-    gathered += part.gather.seconds;
-    forward_end = std::max(forward_end, gathered) + part.forward;
-    forward_sum += part.forward;
-    dp.gather += part.gather.seconds;
+  for (const LayerCost* const part : parts) {
+    gathered += part->gather.seconds;
+    forward_end = std::max(forward_end, gathered) + part->forward.span;
+    forward_sum += part->forward.span;
+    dp.gather += part->gather.seconds;
   }
   dp.gather_exposed =
       program.overlap.param_gather ? std::max(0.0, forward_end - forward_sum) : dp.gather;
@@ -180,26 +188,30 @@ OptimizerTime optimizer_time(const Program& program, const Machine& machine, std
 
 /// The schedule with and without the time of its sends.
 struct Pipeline {
-  std::vector<double> forward;  // seconds of each chunk
-  std::vector<double> busy;     // seconds of each stage over the step
+  graph::PipelineTimes times;  // seconds of each chunk
+  std::vector<double> busy;    // seconds of each stage over the step
   collectives::CollectiveTime send;
   graph::PipelineResult with_sends;
   graph::PipelineResult without_sends;
+  graph::PipelineBuffers buffers;
 };
-Pipeline run_pipelines(const Program& program, const Machine& machine, const LayerCosts& costs) {
-  Pipeline pipeline;
+void run_pipelines(const Program& program, const Machine& machine, const LayerCosts& costs,
+                   Pipeline& pipeline) {
   pipeline.busy.assign(at(program.pp), 0.0);
-  graph::PipelineTimes times;
+  graph::PipelineTimes& times = pipeline.times;
   times.pp = program.pp;
   times.vpp = program.vpp;
   times.micro_batches = program.micro_batches;
   times.schedule = program.schedule;
   times.group = program.microbatch_group_size;
+  times.forward.clear();
+  times.backward.clear();
+  times.weight.clear();
   for (const Chunk& chunk : program.chunks) {
     double forward = 0.0;
     double backward = 0.0;
     double weight = 0.0;
-    for_each_part(program, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
+    for_each_part(costs, chunk, [&](const LayerCost& cost) {
       forward += cost.forward.span;
       backward += cost.backward.span;
       weight += cost.backward.weight;
@@ -213,11 +225,21 @@ Pipeline run_pipelines(const Program& program, const Machine& machine, const Lay
   }
   pipeline.send =
       program.send_scale * collectives::time(program.pipeline_send, machine.gpu, machine.network);
-  pipeline.without_sends = graph::run_pipeline(times);
+  times.send = 0.0;
+  graph::run_pipeline(times, pipeline.buffers, pipeline.without_sends);
   times.send = pipeline.send.total().si();
-  pipeline.with_sends = times.send > 0.0 ? graph::run_pipeline(times) : pipeline.without_sends;
-  pipeline.forward = std::move(times.forward);
-  return pipeline;
+  if (times.send > 0.0) {
+    graph::run_pipeline(times, pipeline.buffers, pipeline.with_sends);
+  } else {
+    pipeline.with_sends = pipeline.without_sends;
+  }
+}
+
+/// The list without its entries, its memory kept.
+template <class T>
+std::vector<T> emptied(std::vector<T> list) {
+  list.clear();
+  return list;
 }
 
 /// What follows the last backward, and the step as a whole.
@@ -230,19 +252,19 @@ struct Step {
   double seconds = 0.0;
   std::int64_t critical = 0;  // stage with most work
 };
-Step close_step(const Program& program, const Machine& machine, const LayerCosts& costs,
-                const Pipeline& pipeline) {
-  Step step;
+void close_step(const Program& program, const Machine& machine, const LayerCosts& costs,
+                const Pipeline& pipeline, std::vector<const LayerCost*>& parts, Step& step) {
+  step = Step{emptied(std::move(step.dp)), emptied(std::move(step.optimizer))};
   double reduced = 0.0;
   double optimized = 0.0;
   double arrival = 0.0;  // of a stage's first input
   double longest = -1.0;
   for (std::int64_t s = 0; s < program.pp; ++s) {
-    const DataParallel& dp = step.dp.emplace_back(data_parallel(program, machine, costs, s));
+    const DataParallel& dp = step.dp.emplace_back(data_parallel(program, costs, s, parts));
     const OptimizerTime& optimizer =
         step.optimizer.emplace_back(optimizer_time(program, machine, s));
     step.gather_exposed = std::max(step.gather_exposed, dp.gather_exposed - arrival);
-    arrival += pipeline.forward[at(s)] + pipeline.send.total().si();
+    arrival += pipeline.times.forward[at(s)] + pipeline.send.total().si();
     reduced = std::max(reduced, pipeline.with_sends.stage_end[at(s)] + dp.reduce_exposed);
     optimized = std::max(optimized, optimizer.seconds + optimizer.launch);
     const double own = pipeline.busy[at(s)] + dp.reduce_exposed + optimizer.seconds;
@@ -262,7 +284,6 @@ Step close_step(const Program& program, const Machine& machine, const LayerCosts
     step.synchronised_bytes += collectives::bytes_sent(op).si();
   }
   step.seconds = step.gather_exposed + reduced + step.synchronised + optimized;
-  return step;
 }
 
 /// Messages a stage sends in a step: forward and backward one over every boundary it has. The first
@@ -276,11 +297,14 @@ double sends_of_stage(const Program& program, std::int64_t stage) {
 /// Adds up leaves of the critical stage.
 class Tally {
  public:
-  Tally(std::size_t leaves, std::int32_t launch, bool detailed, Evidence launch_evidence)
-      : launch_(launch), launch_evidence_(launch_evidence), detailed_(detailed) {
+  Tally(std::size_t leaves, std::int32_t launch, bool detailed, Evidence launch_evidence,
+        Evaluation& result)
+      : result_(result), launch_(launch), launch_evidence_(launch_evidence), detailed_(detailed) {
     result_.critical.assign(leaves, 0.0);
     result_.overlapped.assign(leaves, 0.0);
-    if (detailed) result_.bounds.resize(leaves);
+    result_.bounds.assign(detailed ? leaves : 0, {});
+    result_.evidence = {};
+    result_.communication = {};
   }
 
   void list(const ListCost& cost, double times) {
@@ -324,10 +348,9 @@ class Tally {
   }
 
   double sum() const { return sum_; }
-  Evaluation& result() { return result_; }
 
  private:
-  Evaluation result_;
+  Evaluation& result_;
   std::int32_t launch_;
   Evidence launch_evidence_;
   bool detailed_;
@@ -386,17 +409,41 @@ Evaluator::Evaluator(const Program& program) : program_(program), leaves_(progra
   dp_ = add(graph::kReplicaLeaf);
 }
 
+struct Workspace::Buffers {
+  std::vector<Placed> placed;
+  LayerCosts costs;
+  std::vector<const LayerCost*> parts;
+  Pipeline pipeline;
+  Step step;
+};
+Workspace::Workspace() : buffers_(std::make_unique<Buffers>()) {}
+Workspace::~Workspace() = default;
+Workspace::Workspace(Workspace&&) noexcept = default;
+Workspace& Workspace::operator=(Workspace&&) noexcept = default;
+
 Evaluation Evaluator::evaluate(const Machine& machine, bool detailed) const {
-  const LayerCosts costs = cost_layers(program_, machine);
-  const Pipeline pipeline = run_pipelines(program_, machine, costs);
-  const Step step = close_step(program_, machine, costs, pipeline);
+  Workspace workspace;
+  Evaluation result;
+  evaluate(machine, detailed, workspace, result);
+  return result;
+}
+
+void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& workspace,
+                         Evaluation& result) const {
+  Workspace::Buffers& buffers = *workspace.buffers_;
+  const LayerCosts& costs = buffers.costs;
+  const Pipeline& pipeline = buffers.pipeline;
+  const Step& step = buffers.step;
+  cost_layers(program_, machine, buffers.placed, buffers.costs);
+  run_pipelines(program_, machine, costs, buffers.pipeline);
+  close_step(program_, machine, costs, pipeline, buffers.parts, buffers.step);
   const std::int64_t critical = step.critical;
 
-  Tally tally(leaves_.size(), launch_, detailed, machine.stack.launch_evidence);
+  Tally tally(leaves_.size(), launch_, detailed, machine.stack.launch_evidence, result);
   const double micro_batches = static_cast<double>(program_.micro_batches);
   for (const Chunk& chunk : program_.chunks) {
     if (chunk.stage != critical) continue;
-    for_each_part(program_, costs, chunk, [&](const LayerCost& cost, const ParameterShare&) {
+    for_each_part(costs, chunk, [&](const LayerCost& cost) {
       tally.list(cost.forward, micro_batches);
       tally.list(cost.backward, micro_batches);
     });
@@ -425,7 +472,6 @@ Evaluation Evaluator::evaluate(const Machine& machine, bool detailed) const {
       pipeline.send.latency < pipeline.send.transfer ? LeafBound::network : LeafBound::latency);
   tally.wait(bubble_, idle - pp_exposed, LeafBound::schedule);
 
-  Evaluation result = std::move(tally.result());
   result.step = step.seconds;
   result.critical_stage = critical;
   if (detailed) {
@@ -436,7 +482,6 @@ Evaluation Evaluator::evaluate(const Machine& machine, bool detailed) const {
         dp.bytes + step.synchronised_bytes, dp_busy, dp_exposed,
         program_.dense_group.nodes > 1 || program_.world.nodes > 1};
   }
-  return result;
 }
 
 double Evaluator::executed_flops(std::int64_t gpus_per_stage) const {

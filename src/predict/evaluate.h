@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,21 @@ struct Evaluation {
   std::array<CommTotal, kCommKinds> communication{};
 };
 
+/// Memory that evaluations, one at a time, use again: the first of a program makes it as large as
+/// it needs, later ones allocate nothing.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+
+ private:
+  friend class Evaluator;
+  struct Buffers;
+  std::unique_ptr<Buffers> buffers_;
+};
+
 class Evaluator {
  public:
   explicit Evaluator(const graph::Program& program);
@@ -60,6 +76,9 @@ class Evaluator {
   /// Breakdown paths: the program's, then those of the step itself.
   const std::vector<std::string>& leaves() const { return leaves_; }
   Evaluation evaluate(const Machine& machine, bool detailed) const;
+  /// The same into an Evaluation that is there already.
+  void evaluate(const Machine& machine, bool detailed, Workspace& workspace,
+                Evaluation& result) const;
 
   /// Tensor and vector FLOP of all GPUs in one step; `gpus_per_stage` ranks do each stage's work.
   double executed_flops(std::int64_t gpus_per_stage) const;

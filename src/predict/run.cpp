@@ -18,11 +18,6 @@ constexpr double kTightShare = 0.05;
 // Draws are handed to the executor in blocks: one draw is tens of microseconds.
 constexpr std::int64_t kDrawsPerBlock = 16;
 
-Machine machine(const Job& job, const config::Sampler& sampler) {
-  return {hardware::resolve(job.gpu, sampler), topology::resolve(job.cluster, sampler),
-          graph::resolve(job.stack, sampler, job.gpu.name)};
-}
-
 /// Factors on what this job does not have.
 void warn_inert_scale(const graph::Program& program, Job& job) {
   for (const graph::Scale& scale : job.plan.scale) {
@@ -142,6 +137,12 @@ EvidenceShares evidence(const Evaluation& nominal) {
 
 }  // namespace
 
+void set_machine(const Job& job, const config::Sampler& sampler, Machine& machine) {
+  hardware::resolve(job.gpu, sampler, machine.gpu);
+  machine.network = topology::resolve(job.cluster, sampler);
+  machine.stack = graph::resolve(job.stack, sampler, job.gpu.name);
+}
+
 Ranged<double> ranged(double nominal, std::vector<double> samples) {
   if (samples.empty()) return {nominal, nominal, nominal};
   std::sort(samples.begin(), samples.end());
@@ -154,7 +155,8 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
   const graph::Program program = graph::build_training_step(job.plan, job.cluster.gpus_per_node);
   const Evaluator evaluator(program);
   warn_inert_scale(program, job);
-  const Machine nominal = machine(job, config::Sampler());
+  Machine nominal;
+  set_machine(job, config::Sampler(), nominal);
   const topology::GroupSizes& sizes = job.plan.parallelism.sizes;
   const std::int64_t communicators = graph::communicators(job.plan);
   result.kind = program.kind;
@@ -176,10 +178,12 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
   const std::int64_t blocks = (options.draws + kDrawsPerBlock - 1) / kDrawsPerBlock;
   executor(blocks, [&](std::int64_t block) {
     const std::int64_t end = std::min(options.draws, (block + 1) * kDrawsPerBlock);
+    Machine drawn;
+    Workspace workspace;
+    Evaluation sample;
     for (std::int64_t d = block * kDrawsPerBlock; d < end; ++d) {
-      const Machine drawn =
-          machine(job, config::Sampler(options.seed, static_cast<std::uint64_t>(d)));
-      const Evaluation sample = evaluator.evaluate(drawn, false);
+      set_machine(job, config::Sampler(options.seed, static_cast<std::uint64_t>(d)), drawn);
+      evaluator.evaluate(drawn, false, workspace, sample);
       const auto i = static_cast<std::size_t>(d);
       result.steps[i] = sample.step;
       result.device_bytes[i] =

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/sourced.h"
 #include "graph/memory.h"
 #include "hysim/predict.h"
 #include "hysim/prediction.h"
@@ -34,6 +35,10 @@ struct RunOptions {
   std::int64_t draws = 0;
   bool breakdown_ranges = true;  // keep samples of every leaf, not of the step alone
 };
+
+/// The numbers of the job's GPU, network and stack: nominal or a draw. Allocates nothing when
+/// `machine` was set for this job before.
+void set_machine(const Job& job, const config::Sampler& sampler, Machine& machine);
 
 Run run(Job job, const RunOptions& options, const Executor& executor);
 

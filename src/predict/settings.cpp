@@ -179,8 +179,8 @@ Node read_parallelism(Reader& root, graph::Parallelism& p, LayoutText& layout) {
   if (p.vpp > 1) p.schedule = graph::Schedule::interleaved;
   s.choice("schedule", p.schedule, kSchedules);
   if (p.vpp > 1 && p.schedule == graph::Schedule::one_f_one_b) {
-    s.reader().fault("schedule",
-                     "has one chunk a stage; with vpp > 1 use \"interleaved\" or \"breadth_first\"");
+    s.reader().fault(
+        "schedule", "has one chunk a stage; with vpp > 1 use \"interleaved\" or \"breadth_first\"");
   }
   s.integer("microbatch_group_size", p.microbatch_group_size, 0, kMaxBatch);
   layout.given = s.reader().has("pipeline_layout");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "collectives/collective.h"
 #include "cost/kernel_time.h"
@@ -42,18 +43,6 @@ CommKind comm_kind(Stream stream) {
   return CommKind::tp;
 }
 
-/// One task placed in time.
-struct Placed {
-  double start = 0.0;
-  double busy = 0.0;
-  double launch = 0.0;
-  std::int32_t cause = -1;  // the task whose end set the start
-  LeafBound bound = LeafBound::tensor;
-  config::Evidence evidence = config::Evidence::assumed;
-  bool critical = false;
-  double end() const { return start + busy + launch; }
-};
-
 Placed price(const Task& task, const Machine& machine) {
   Placed placed;
   if (const auto* work = std::get_if<ops::Work>(&task.work)) {
@@ -77,7 +66,15 @@ Placed price(const Task& task, const Machine& machine) {
 }  // namespace
 
 ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
-  std::vector<Placed> placed(list.size());
+  std::vector<Placed> placed;
+  ListCost cost;
+  cost_list(list, machine, placed, cost);
+  return cost;
+}
+
+void cost_list(const graph::TaskList& list, const Machine& machine, std::vector<Placed>& placed,
+               ListCost& cost) {
+  placed.resize(list.size());
   std::array<std::int32_t, graph::kStreams> latest;
   latest.fill(-1);
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -96,7 +93,8 @@ ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
     on_stream = static_cast<std::int32_t>(i);
   }
 
-  ListCost cost;
+  std::vector<LeafTime> leaves = std::move(cost.leaves);
+  cost = {};
   std::int32_t last = -1;
   for (std::size_t i = 0; i < placed.size(); ++i) {
     if (last < 0 || placed[i].end() > cost.span) {
@@ -107,14 +105,15 @@ ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
   for (std::int32_t i = last; i >= 0; i = placed[static_cast<std::size_t>(i)].cause) {
     placed[static_cast<std::size_t>(i)].critical = true;
   }
-  cost.leaves.reserve(list.size());
+  leaves.clear();
+  leaves.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Placed& task = placed[i];
     LeafTime time{list[i].leaf, 0.0, 0.0, task.bound, task.evidence};
     (task.critical ? time.critical : time.overlapped) = task.busy;
     (task.critical ? cost.launch : cost.launch_overlapped) += task.launch;
     if (list[i].weight_gradient) cost.weight += task.busy + task.launch;
-    cost.leaves.push_back(time);
+    leaves.push_back(time);
     if (const auto* op = std::get_if<collectives::Collective>(&list[i].work)) {
       CommTotal& total = cost.communication[static_cast<std::size_t>(comm_kind(list[i].stream))];
       total.bytes += collectives::bytes_sent(*op).si();
@@ -123,7 +122,7 @@ ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
       total.network = total.network || op->group.nodes > 1;
     }
   }
-  return cost;
+  cost.leaves = std::move(leaves);
 }
 
 }  // namespace hysim::predictor

@@ -33,4 +33,20 @@ struct ListCost {
 /// depends on have ended. The critical path is walked back from the last end.
 ListCost cost_list(const graph::TaskList& list, const Machine& machine);
 
+/// One task placed in time.
+struct Placed {
+  double start = 0.0;
+  double busy = 0.0;
+  double launch = 0.0;
+  std::int32_t cause = -1;  // the task whose end set the start
+  LeafBound bound = LeafBound::tensor;
+  config::Evidence evidence = config::Evidence::assumed;
+  bool critical = false;
+  double end() const { return start + busy + launch; }
+};
+
+/// The same into memory that is there already: `placed` is scratch.
+void cost_list(const graph::TaskList& list, const Machine& machine, std::vector<Placed>& placed,
+               ListCost& cost);
+
 }  // namespace hysim::predictor
