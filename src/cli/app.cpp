@@ -170,6 +170,7 @@ int run_checked(int argc, char** argv, std::string_view commit) {
       "5 cannot write, 70 a bug of ours, 130 interrupted.");
   add_predict(app, action);
   add_compare(app, action);
+  add_explain(app, action);
   add_list(app, action);
   add_show(app, action);
   add_schema(app, action);

@@ -40,7 +40,7 @@ void add_profile_option(CLI::App& command, std::vector<std::string>& profiles) {
       ->type_name("FILE");
 }
 
-void add_prediction_options(CLI::App& command, PredictionOptions& options) {
+void add_prediction_options(CLI::App& command, PredictionOptions& options, bool requirements) {
   constexpr std::int64_t kMaxDraws = 100000;
   constexpr std::uint64_t kMaxSeed = std::uint64_t{1} << 53U;  // exact in any JSON reader
   repeatable(command.add_option("--set", options.sets, "change a setting, e.g. parallelism.cp=32"))
@@ -57,6 +57,7 @@ void add_prediction_options(CLI::App& command, PredictionOptions& options) {
   command.add_option("--draws", options.draws, "draws for the ranges (200); 0: none")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, kMaxDraws).description(""));
+  if (!requirements) return;
   repeatable(command.add_option("--require", options.require, "exit with 1 unless this holds"))
       ->type_name("CONDITION");
 }

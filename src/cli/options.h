@@ -26,7 +26,9 @@ struct PredictionOptions {
 
 void add_output_options(CLI::App& command, OutputOptions& options, bool csv);
 void add_profile_option(CLI::App& command, std::vector<std::string>& profiles);
-void add_prediction_options(CLI::App& command, PredictionOptions& options);
+/// `requirements`: with --require.
+void add_prediction_options(CLI::App& command, PredictionOptions& options,
+                            bool requirements = true);
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts);
 
@@ -36,6 +38,7 @@ int exit_code_of(const std::vector<std::string>& unmet_lines);
 // One a command: registers its arguments and sets `action` when the command is chosen.
 void add_predict(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_schema(CLI::App& app, Action& action);

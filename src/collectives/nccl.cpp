@@ -18,12 +18,13 @@ struct Latencies {
 };
 constexpr std::array<Latencies, 3> kRing = {{{6.6, 0.6, 2.7}, {14.0, 1.9, 4.0}, {8.4, 3.4, 14.0}}};
 constexpr std::array<Latencies, 3> kTree = {{{6.8, 0.6, 5.0}, {14.0, 1.25, 8.5}, {8.4, 4.0, 14.0}}};
-// On several nodes a hop inside a node costs at least the network's host overhead.
-constexpr double kNetworkOverhead = 1.0;
-// A ring all-reduce with the Simple protocol over several nodes pays a plateau.
-constexpr double kSimplePlateau = 1.4;
 
 std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
+
+HopLatencies in_seconds(const Latencies& l) {
+  return {Seconds(l.base * kMicro), Seconds(l.nvlink_hop * kMicro),
+          Seconds(l.network_hop * kMicro)};
+}
 
 }  // namespace
 
@@ -39,13 +40,17 @@ const char* to_string(Protocol protocol) {
   return "";
 }
 
+HopLatencies ring_latencies(Protocol protocol) { return in_seconds(kRing[index(protocol)]); }
+
+HopLatencies tree_latencies(Protocol protocol) { return in_seconds(kTree[index(protocol)]); }
+
 Seconds ring_latency(const topology::GroupShape& group, Protocol protocol, int passes) {
   if (group.size <= 1) return Seconds(0.0);
   const Latencies& l = kRing[index(protocol)];
   const double steps = static_cast<double>(passes) * static_cast<double>(group.size - 1);
   const double across = static_cast<double>(passes) * static_cast<double>(group.nodes - 1);
   const double inside_hop =
-      group.nodes > 1 ? std::max(l.nvlink_hop, kNetworkOverhead) : l.nvlink_hop;
+      group.nodes > 1 ? std::max(l.nvlink_hop, kNetworkOverhead.si() / kMicro) : l.nvlink_hop;
   double latency = l.base + across * l.network_hop + (steps - across) * inside_hop;
   if (protocol == Protocol::simple && passes == 2 && group.nodes > 1) latency *= kSimplePlateau;
   return Seconds(latency * kMicro);

@@ -17,6 +17,19 @@ inline constexpr std::array<Protocol, 3> kProtocols = {Protocol::ll, Protocol::l
                                                        Protocol::simple};
 const char* to_string(Protocol protocol);
 
+/// Latencies of one protocol: of the start, and of a hop over NVLink or the network.
+struct HopLatencies {
+  Seconds base;
+  Seconds nvlink_hop;
+  Seconds network_hop;
+};
+HopLatencies ring_latencies(Protocol protocol);
+HopLatencies tree_latencies(Protocol protocol);
+/// On several nodes a hop of a ring inside a node costs at least the network's host overhead.
+inline constexpr Seconds kNetworkOverhead{1e-6};
+/// A ring all-reduce with the Simple protocol over several nodes pays a plateau.
+inline constexpr double kSimplePlateau = 1.4;
+
 /// Latency of a ring over `group`: `passes` is 1 for all-gather and reduce-scatter, 2 for
 /// all-reduce. Of passes x (size-1) steps, passes x (nodes-1) cross the network.
 Seconds ring_latency(const topology::GroupShape& group, Protocol protocol, int passes);

@@ -8,6 +8,8 @@
 #include "config/reader.h"
 #include "config/sha256.h"
 #include "config/words.h"
+#include "hysim/explain.h"
+#include "predict/explain.h"
 #include "predict/run.h"
 #include "predict/scenario.h"
 
@@ -256,6 +258,22 @@ Prediction finished(const Run& run, std::uint64_t seed, const Inputs& inputs) {
   return prediction;
 }
 
+/// The variant that `options` ask for.
+std::shared_ptr<const Run> run_variant(Inputs& inputs, const ScenarioText& text,
+                                       const PredictOptions& options) {
+  require_draws(options.draws);
+  inputs.add(text);
+  const Scenario scenario = predictor::parse_scenario(text);
+  const Variant& variant =
+      options.variant.empty() ? scenario.variants.front() : find_variant(scenario, options.variant);
+  const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+  predictor::check_settings(scenario, overrides);
+  require_effects(scenario, {variant}, options.sets, overrides);
+  Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
+                options.executor);
+  return runner.get(variant.name, variant.steps, overrides, true);
+}
+
 }  // namespace
 
 Executor serial_executor() {
@@ -266,18 +284,15 @@ Executor serial_executor() {
 
 Prediction predict(const Resources& resources, const ScenarioText& text,
                    const PredictOptions& options) {
-  require_draws(options.draws);
   Inputs inputs(resources);
-  inputs.add(text);
-  const Scenario scenario = predictor::parse_scenario(text);
-  const Variant& variant =
-      options.variant.empty() ? scenario.variants.front() : find_variant(scenario, options.variant);
-  const std::vector<Override> overrides = parse_sets(options.sets, scenario);
-  predictor::check_settings(scenario, overrides);
-  require_effects(scenario, {variant}, options.sets, overrides);
-  Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
-                options.executor);
-  return finished(*runner.get(variant.name, variant.steps, overrides, true), options.seed, inputs);
+  return finished(*run_variant(inputs, text, options), options.seed, inputs);
+}
+
+Explanation explain(const Resources& resources, const ScenarioText& text,
+                    const PredictOptions& options) {
+  Inputs inputs(resources);
+  const auto run = run_variant(inputs, text, options);
+  return predictor::explain_run(*run, finished(*run, options.seed, inputs), resources, text.path);
 }
 
 Comparison compare(const Resources& resources, const ScenarioText& text,

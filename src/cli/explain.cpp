@@ -1,0 +1,140 @@
+// hysim explain: formulas, inputs and sources behind the times of one variant.
+#include "hysim/explain.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "cli/app.h"
+#include "cli/errors.h"
+#include "cli/executor.h"
+#include "cli/options.h"
+#include "cli/resources.h"
+#include "config/reader.h"
+#include "config/words.h"
+#include "hysim/errors.h"
+#include "report/explanation.h"
+#include "report/views.h"
+
+namespace hysim::cli {
+
+namespace {
+
+constexpr std::size_t kLongest = 20;
+
+struct Arguments {
+  std::string scenario;
+  std::string leaf;
+  std::string variant;
+  PredictionOptions prediction;
+  std::vector<std::string> profiles;
+  OutputOptions output;
+};
+
+/// The leaves meant, or an error that names the nearest.
+std::vector<LeafExplanation> leaves_of(const Explanation& explanation, const std::string& pattern) {
+  if (pattern.empty()) return explanation.leaves;
+  std::vector<LeafExplanation> found = matching_leaves(explanation, pattern);
+  if (!found.empty()) return found;
+  std::vector<std::string> paths;
+  for (const LeafExplanation& leaf : explanation.leaves) paths.push_back(leaf.leaf.path);
+  const std::string near = config::nearest(pattern, paths);
+  throw InputError(
+      {Diagnostic{"", 0, 0, "",
+                  "no leaf of this prediction matches " + config::in_quotes(pattern) +
+                      (near.empty() ? "; `hysim explain SCENARIO` shows the largest"
+                                    : "; did you mean " + config::in_quotes(near) + "?")}});
+}
+
+bool same_path(const std::vector<LeafExplanation>& leaves) {
+  return std::all_of(leaves.begin(), leaves.end(), [&](const LeafExplanation& leaf) {
+    return leaf.leaf.path == leaves.front().leaf.path;
+  });
+}
+
+/// One path in full (its critical part, then its hidden one); several in brief.
+report::Document document_of(const Explanation& explanation, const std::string& pattern,
+                             const std::vector<LeafExplanation>& leaves) {
+  if (pattern.empty()) {
+    return report::leaves_document(
+        explanation, leaves, kLongest,
+        {"The " + std::to_string(std::min(kLongest, leaves.size())) + " longest of " +
+         std::to_string(leaves.size()) +
+         " leaves; name one (or \"step\") after the scenario to see it in full."});
+  }
+  if (!same_path(leaves)) {
+    return report::leaves_document(
+        explanation, leaves, leaves.size(),
+        {std::to_string(leaves.size()) + " leaves match " + config::in_quotes(pattern) +
+         "; give more of a name to see one in full."});
+  }
+  report::Document document;
+  for (const LeafExplanation& leaf : leaves) {
+    for (report::Block& block : report::leaf_document(explanation, leaf).blocks) {
+      document.blocks.push_back(std::move(block));
+    }
+  }
+  return document;
+}
+
+int run(const Arguments& arguments) {
+  check(arguments.output);
+  std::vector<std::string> warnings;
+  const Resources named = command_resources(arguments.profiles, warnings);
+  const ScenarioText scenario = scenario_text(named, arguments.scenario);
+  const Resources resources = with_local_files(named, {scenario}, arguments.prediction.sets);
+
+  Progress progress(!arguments.output.quiet);
+  PredictOptions options;
+  options.variant = arguments.variant;
+  options.sets = arguments.prediction.sets;
+  options.seed = arguments.prediction.seed;
+  options.draws = arguments.prediction.draws;
+  options.executor = parallel_executor(progress);
+  Explanation explanation = explain(resources, scenario, options);
+  progress.finish();
+  const std::vector<LeafExplanation> leaves = leaves_of(explanation, arguments.leaf);
+
+  warnings.insert(warnings.end(), explanation.prediction.warnings.begin(),
+                  explanation.prediction.warnings.end());
+  explanation.prediction.warnings = warnings;
+  Views views;
+  views.text = [&](const TextStyle& style) {
+    return report::render_text(document_of(explanation, arguments.leaf, leaves), style);
+  };
+  views.json = [&] { return report::explanation_json(explanation, leaves); };
+  views.markdown = [&] {
+    report::Document document = document_of(explanation, arguments.leaf, leaves);
+    report::add_warnings(document, warnings);
+    return report::render_markdown(document);
+  };
+  emit(views, arguments.output, warnings);
+  return kAnswered;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("explain", "Formulas, inputs and sources behind a predicted time");
+  command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
+      ->type_name("")
+      ->required();
+  command->add_option("LEAF", arguments->leaf, "a path of the breakdown, or part of one")
+      ->type_name("");
+  command->add_option("--variant", arguments->variant, "which variant (the first)")
+      ->type_name("NAME");
+  add_prediction_options(*command, arguments->prediction, false);
+  add_profile_option(*command, arguments->profiles);
+  add_output_options(*command, arguments->output, false);
+  command->footer(
+      "Without LEAF: the 20 longest in brief. \"step\" is the step time itself.\n"
+      "Examples:\n"
+      "  hysim explain glm-5.1-1m-h20-512 --variant hyscale\n"
+      "  hysim explain glm-5.1-1m-h20-512 selection/topk\n"
+      "  hysim explain glm-5.1-1m-h20-512 bubble --json -");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace hysim::cli

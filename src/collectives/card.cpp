@@ -1,0 +1,282 @@
+#include "collectives/card.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "collectives/nccl.h"
+#include "units/real.h"
+
+namespace hysim::collectives {
+
+namespace {
+
+using config::Card;
+using hardware::Gpu;
+using topology::Network;
+
+constexpr const char* kTuning = "NVIDIA/nccl src/graph/tuning.cc at 5067397c (2.30.7)";
+constexpr const char* kContention = "contention with other groups and traffic";
+
+/// A card that takes its numbers from one operation, one GPU and one network.
+class CollectiveCard {
+ public:
+  CollectiveCard(std::string title, const Collective& op, const Gpu& gpu, const Network& network)
+      : op_(op), gpu_(gpu), network_(network) {
+    card_.title = std::move(title);
+    card_.leaves_out = kContention;
+    card_.where = "src/collectives/collective.cpp";
+  }
+
+  void group() {
+    card_.counted("ranks", real(op_.group.size), "1", "members of the group");
+    card_.counted("nodes", real(op_.group.nodes), "1", "nodes the group spans");
+    card_.counted("per_node", real(op_.group.per_node), "1", "most members in one node");
+  }
+  void bytes(std::string meaning) {
+    card_.counted("bytes", op_.bytes.si(), "B", std::move(meaning));
+  }
+
+  /// "all_gather" -> its figures inside a node of 8 GPUs.
+  void latency_field(const std::string& kind, const hardware::Known<Seconds>& known) {
+    card_.field(kind + "_latency", "gpu/collectives/" + kind + "/latency", known.value.si());
+  }
+  void busbw_field(const std::string& kind, const hardware::Known<BytesPerSecond>& known) {
+    card_.field(kind + "_busbw", "gpu/collectives/" + kind + "/busbw", known.value.si());
+  }
+  void nic() { card_.field("nic_bandwidth", "cluster/nic_bandwidth", network_.nic.value.si()); }
+  void network_field(const std::string& key, const hardware::Known<double>& known) {
+    card_.field(key, "cluster/" + key, known.value);
+  }
+
+  /// NCCL's bandwidth of a ring: `inside` is the symbol of the figure inside a node.
+  void ring_busbw(const std::string& inside) {
+    if (op_.group.nodes <= 1) {
+      define("ring_busbw", inside, "B/s", "as measured inside a node");
+      return;
+    }
+    nic();
+    network_field("nic_efficiency", network_.nic_efficiency);
+    network_field("ring_loss_per_doubling", network_.ring_loss_per_doubling);
+    define("kept", "max(1 / 10, 1 - ring_loss_per_doubling * max(0, log2(nodes) - 1))", "1",
+           "share left after the loss per doubling of nodes beyond two");
+    define("nics", "nic_bandwidth * nic_efficiency * per_node * kept", "B/s",
+           "of the members of one node");
+    define("ring_busbw", op_.group.per_node > 1 ? "min(" + inside + ", nics)" : "nics", "B/s",
+           "bus bandwidth of a ring");
+  }
+
+  void latencies(const std::string& algorithm, const HopLatencies& l) {
+    const auto add = [&](const std::string& name, Seconds value, const std::string& what) {
+      card_.constant(algorithm + "_" + name, value.si(), "s", what, kTuning);
+    };
+    add("base", l.base, "start of the protocol");
+    add("nvlink_hop", l.nvlink_hop, "one hop inside a node");
+    add("network_hop", l.network_hop, "one hop across nodes");
+  }
+
+  void define(std::string symbol, std::string formula, std::string unit, std::string meaning) {
+    card_.define(std::move(symbol), std::move(formula), std::move(unit), std::move(meaning));
+  }
+  void constant(std::string symbol, double value, std::string unit, std::string meaning) {
+    card_.constant(std::move(symbol), value, std::move(unit), std::move(meaning), kTuning);
+  }
+  void counted(std::string symbol, double value, std::string unit, std::string meaning) {
+    card_.counted(std::move(symbol), value, std::move(unit), std::move(meaning));
+  }
+
+  Card finish() {
+    define("t", "latency + transfer", "s", "one execution");
+    return std::move(card_);
+  }
+
+ private:
+  const Collective& op_;
+  const Gpu& gpu_;
+  const Network& network_;
+  Card card_;
+};
+
+/// A ring collective by one algorithm and protocol.
+Card ring_card(const Collective& op, const Gpu& gpu, const Network& network, Protocol protocol,
+               bool tree) {
+  const bool reduces = op.kind == Kind::all_reduce;
+  const std::string kind = reduces                       ? "all_reduce"
+                           : op.kind == Kind::all_gather ? "all_gather"
+                                                         : "reduce_scatter";
+  const std::string passes = reduces ? "2 * " : "";
+  const bool across = op.group.nodes > 1;
+  const bool low_latency = protocol == Protocol::ll;
+  CollectiveCard c(kind + ": " + (tree ? "double binary tree" : "ring") + ", " +
+                       to_string(protocol) + " protocol",
+                   op, gpu, network);
+  c.group();
+  c.bytes(op.kind == Kind::all_gather ? "gathered" : "of one rank's buffer");
+
+  // Latency.
+  if (!tree || low_latency) c.latencies("ring", ring_latencies(protocol));
+  if (tree) {
+    c.latencies("tree", tree_latencies(protocol));
+    c.define("modelled_latency",
+             "tree_base + 2 * ((per_node - 1) * tree_nvlink_hop + log2(nodes) * tree_network_hop)",
+             "s", "reduction up, broadcast down");
+  } else {
+    std::string hop = "ring_nvlink_hop";
+    if (across) {
+      c.constant("network_overhead", kNetworkOverhead.si(), "s",
+                 "least cost of a hop inside a node when the ring leaves it");
+      hop = "max(ring_nvlink_hop, network_overhead)";
+    }
+    std::string latency = "ring_base + " + passes + "(nodes - 1) * ring_network_hop + " + passes +
+                          "(ranks - nodes) * " + hop;
+    if (protocol == Protocol::simple && reduces && across) {
+      c.constant("plateau", kSimplePlateau, "1", "of ring all-reduces across nodes, Simple");
+      latency = "plateau * (" + latency + ")";
+    }
+    c.define("modelled_latency", latency, "s", "base and hops of the protocol");
+  }
+  if (low_latency) {
+    c.latency_field(kind, reduces                       ? gpu.all_reduce_latency
+                          : op.kind == Kind::all_gather ? gpu.all_gather_latency
+                                                        : gpu.reduce_scatter_latency);
+    c.define("modelled_latency_of_8", "ring_base + " + passes + "7 * ring_nvlink_hop", "s",
+             "of a ring of 8 GPUs of a node, where latency was measured");
+    c.define("latency", "modelled_latency * " + kind + "_latency / modelled_latency_of_8", "s",
+             "the model, scaled by what was measured");
+  } else {
+    c.define("latency", "modelled_latency", "s", "");
+  }
+
+  // Bandwidth.
+  if (reduces) {
+    c.busbw_field("all_reduce", gpu.all_reduce_busbw);
+    if (across || op.group.size >= 8) {
+      c.ring_busbw("all_reduce_busbw");
+    } else {
+      c.busbw_field("all_gather", gpu.all_gather_busbw);
+      c.busbw_field("reduce_scatter", gpu.reduce_scatter_busbw);
+      c.define("ring_of_few", "min(all_reduce_busbw, max(all_gather_busbw, reduce_scatter_busbw))",
+               "B/s", "the switch reduces only for 8 GPUs or more of a node");
+      c.ring_busbw("ring_of_few");
+    }
+  } else {
+    c.busbw_field(kind,
+                  op.kind == Kind::all_gather ? gpu.all_gather_busbw : gpu.reduce_scatter_busbw);
+    c.ring_busbw(kind + "_busbw");
+  }
+  c.constant(
+      "protocol_share",
+      tree ? tree_bandwidth_factor(protocol, op.group.nodes) : ring_bandwidth_factor(protocol), "1",
+      "of the ring's bus bandwidth that algorithm and protocol reach");
+  if (low_latency) {
+    c.constant("low_latency_cap", low_latency_cap(gpu.architecture, op.group.nodes).si(), "B/s",
+               "most that the LL protocol reaches on such a group");
+    c.define("busbw", "min(ring_busbw * protocol_share, low_latency_cap)", "B/s", "");
+  } else {
+    c.define("busbw", "ring_busbw * protocol_share", "B/s", "");
+  }
+  c.define("sent", tree ? "2 * bytes" : passes + "(ranks - 1) / ranks * bytes", "B",
+           "by the busiest rank");
+  c.define("transfer", "sent / busbw", "s", "");
+  return c.finish();
+}
+
+double time_of(const Card& card) {
+  std::map<std::string, double, std::less<>> values;
+  double last = 0.0;
+  for (const config::CardLine& line : card.lines) {
+    last = line.formula.empty() ? line.value
+                                : config::evaluate(line.formula, [&](std::string_view symbol) {
+                                    return values.find(symbol)->second;
+                                  });
+    values[line.symbol] = last;
+  }
+  return last;
+}
+
+/// The fastest algorithm and protocol, as the tuner chooses.
+Card tuned_card(const Collective& op, const Gpu& gpu, const Network& network) {
+  Card best;
+  double least = 0.0;
+  for (const Protocol protocol : kProtocols) {
+    for (const bool tree : {false, true}) {
+      if (tree && op.kind != Kind::all_reduce) continue;
+      Card card = ring_card(op, gpu, network, protocol, tree);
+      const double time = time_of(card);
+      if (!best.lines.empty() && time >= least) continue;
+      best = std::move(card);
+      least = time;
+    }
+  }
+  return best;
+}
+
+Card exchange_card(const Collective& op, const Gpu& gpu, const Network& network) {
+  const bool fused = op.kind == Kind::dispatch;
+  CollectiveCard c(fused ? "dispatch or combine, one copy a node (DeepEP)" : "all-to-all (NCCL)",
+                   op, gpu, network);
+  c.latency_field("all_to_all", gpu.all_to_all_latency);
+  if (op.group.nodes > 1) {
+    const HopLatencies simple = ring_latencies(Protocol::simple);
+    const HopLatencies tree = tree_latencies(Protocol::ll);
+    c.counted("nodes", real(op.group.nodes), "1", "nodes the group spans");
+    c.constant("message", (simple.base + simple.network_hop).si(), "s",
+               "one message across nodes, Simple protocol");
+    c.constant("tree_base", tree.base.si(), "s", "start of the LL protocol");
+    c.constant("tree_network_hop", tree.network_hop.si(), "s", "one hop across nodes, LL");
+    c.define("latency",
+             "all_to_all_latency + message + tree_base + 2 * log2(nodes) * tree_network_hop", "s",
+             "inside the node, then to the farthest");
+  } else {
+    c.define("latency", "all_to_all_latency", "s", "");
+  }
+  c.counted("nvlink_sent", op.nvlink_sent.si(), "B", "by one rank to ranks of its node");
+  c.counted("network_sent", op.network_sent.si(), "B", "by one rank to other nodes");
+  c.busbw_field("all_to_all", gpu.all_to_all_busbw);
+  c.nic();
+  const std::string efficiency = fused ? "dispatch_efficiency" : "all_to_all_efficiency";
+  c.network_field(efficiency, fused ? network.dispatch_efficiency : network.all_to_all_efficiency);
+  c.define(
+      "transfer",
+      "max(nvlink_sent / all_to_all_busbw, network_sent / (nic_bandwidth * " + efficiency + "))",
+      "s", "both tiers carry their part at the same time");
+  return c.finish();
+}
+
+Card message_card(const Collective& op, const Gpu& gpu, const Network& network) {
+  const bool across = op.group.nodes > 1;
+  CollectiveCard c(across ? "message between nodes" : "message inside a node", op, gpu, network);
+  const HopLatencies l = ring_latencies(Protocol::simple);
+  c.constant("base", l.base.si(), "s", "start of the Simple protocol");
+  c.constant("hop", (across ? l.network_hop : l.nvlink_hop).si(), "s", "one hop");
+  c.define("latency", "base + hop", "s", "");
+  c.bytes("of the message");
+  if (across) {
+    c.nic();
+    c.network_field("nic_efficiency", network.nic_efficiency);
+    c.define("transfer", "bytes / (nic_bandwidth * nic_efficiency)", "s", "");
+  } else {
+    c.busbw_field("all_to_all", gpu.all_to_all_busbw);
+    c.define("transfer", "bytes / all_to_all_busbw", "s", "");
+  }
+  return c.finish();
+}
+
+}  // namespace
+
+Card collective_card(const Collective& op, const Gpu& gpu, const Network& network) {
+  switch (op.kind) {
+    case Kind::all_reduce:
+    case Kind::all_gather:
+    case Kind::reduce_scatter:
+      return tuned_card(op, gpu, network);
+    case Kind::all_to_all:
+    case Kind::dispatch:
+      return exchange_card(op, gpu, network);
+    case Kind::send_recv:
+      return message_card(op, gpu, network);
+  }
+  return {};
+}
+
+}  // namespace hysim::collectives

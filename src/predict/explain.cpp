@@ -1,0 +1,212 @@
+#include "predict/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/named.h"
+#include "config/sourced.h"
+#include "predict/explain_step.h"
+
+namespace hysim::predictor {
+
+namespace {
+
+// What rounding may make of a number on its way through a formula.
+constexpr double kRounding = 1e-9;
+// Differences of long times, such as waiting, are as exact as the step is.
+constexpr double kStepRounding = 1e-12;
+
+std::string word_of(config::SourceKind kind) {
+  for (const auto& [word, value] : config::source_kinds()) {
+    if (value == kind) return std::string(word);
+  }
+  return "";
+}
+
+/// "gpu/laws/gemm_bf16" -> "laws/gemm_bf16" when the text begins with `prefix`.
+std::optional<std::string_view> after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return text.substr(prefix.size());
+}
+
+/// Completes the lines of sheets whose inputs stand in documents.
+class Documents {
+ public:
+  Documents(const Job& job, const Resources& resources, const std::string& scenario_path)
+      : job_(job), scenario_(scenario_path) {
+    const auto described = [&](std::string_view folder, std::string_view name) {
+      return resources.describe(config::named_path(folder, name));
+    };
+    gpu_ = described("hw_profiles/gpus", job.cluster.gpu);
+    std::string cluster = text_at("cluster");
+    if (!cluster.ends_with(".json") && cluster.find(':') != std::string::npos) cluster = "generic";
+    cluster_ = described("hw_profiles/clusters", cluster);
+    stack_ = described("hw_profiles/stacks", text_at("training.stack"));
+  }
+
+  void complete(FormulaLine& line, const std::string& key) const {
+    if (const auto field = after(key, "gpu/")) {
+      const auto& infos = hardware::gpu_fields();
+      const auto info = std::find_if(infos.begin(), infos.end(), [&](const auto& candidate) {
+        return candidate.key == *field;
+      });
+      line.unit = info->si_unit;
+      line.meaning = info->meaning;
+      take(line, job_.gpu.fields[static_cast<std::size_t>(info - infos.begin())], gpu_, *field);
+    } else if (const auto name = after(key, "cluster/")) {
+      for (const ClusterField& known : kClusterFields) {
+        if (known.key != *name) continue;
+        line.unit = known.unit;
+        line.meaning = known.meaning;
+        take(line, job_.cluster.*known.member, cluster_, *name);
+      }
+    } else if (const auto figure = after(key, "stack/")) {
+      line.unit = "s";
+      line.meaning = "idle GPU time between dependent kernels";
+      take(line, job_.stack.launch_gap, stack_, *figure);
+    } else if (const auto setting = after(key, "scenario/")) {
+      line.source = InputSource{scenario_, "/" + std::string(*setting), "setting", "", ""};
+    }
+  }
+
+ private:
+  struct ClusterField {
+    std::string_view key;
+    std::string_view unit;
+    std::string_view meaning;
+    config::Sourced topology::Cluster::*member;
+  };
+  static constexpr ClusterField kClusterFields[] = {
+      {"nic_bandwidth", "B/s", "line rate of the NIC share of one GPU",
+       &topology::Cluster::nic_bandwidth},
+      {"nic_efficiency", "1", "achieved share of the line, large messages",
+       &topology::Cluster::nic_efficiency},
+      {"ring_loss_per_doubling", "1", "share of ring bandwidth lost per doubling of nodes",
+       &topology::Cluster::ring_loss_per_doubling},
+      {"all_to_all_efficiency", "1", "share of the line, NCCL all-to-all",
+       &topology::Cluster::all_to_all_efficiency},
+      {"dispatch_efficiency", "1", "share of the line, fused dispatch (DeepEP)",
+       &topology::Cluster::dispatch_efficiency},
+  };
+
+  std::string text_at(std::string_view path) const {
+    const config::Node* const node = config::find_path(job_.resolved, path);
+    return node != nullptr && node->is_string() ? node->as_string() : "";
+  }
+  static void take(FormulaLine& line, const config::Sourced& sourced, const std::string& document,
+                   std::string_view pointer) {
+    line.low = sourced.low;
+    line.high = sourced.high;
+    line.source = InputSource{document, "/" + std::string(pointer), word_of(sourced.kind),
+                              sourced.source, sourced.measured_on};
+  }
+
+  const Job& job_;
+  std::string scenario_;
+  std::string gpu_;
+  std::string cluster_;
+  std::string stack_;
+};
+
+Sheet sheet_of(const Calculation& lines, NodeId result, const Documents& documents) {
+  std::vector<std::string> keys;
+  Sheet sheet = lines.sheet(result, keys);
+  for (std::size_t i = 0; i < sheet.lines.size(); ++i) {
+    if (!keys[i].empty()) documents.complete(sheet.lines[i], keys[i]);
+  }
+  return sheet;
+}
+
+LeafExplanation explain_leaf(const BreakdownLeaf& leaf, const CalculatedLeaf& calculated,
+                             const StepCalculation& step, const Documents& documents,
+                             double step_seconds) {
+  LeafExplanation result;
+  result.leaf = leaf;
+  result.share = leaf.time.value.si() / step_seconds;
+  result.notes = calculated.notes;
+  double explained = 0.0;
+  if (calculated.time) {
+    result.sheet = sheet_of(step.lines, *calculated.time, documents);
+    explained = step.lines.value(*calculated.time);
+  }
+  const double missing = leaf.time.value.si() - explained;
+  if (std::abs(missing) > kRounding * leaf.time.value.si() + kStepRounding * step_seconds) {
+    result.unexplained = missing;
+    result.notes.push_back(
+        "the formulas below do not give the predicted time: a law has no card yet");
+  }
+  return result;
+}
+
+/// Whether the letters of `pattern` stand in `text`, in this order.
+bool contains_in_order(std::string_view text, std::string_view pattern) {
+  std::size_t next = 0;
+  for (const char c : text) {
+    if (next < pattern.size() && c == pattern[next]) ++next;
+  }
+  return next == pattern.size();
+}
+
+}  // namespace
+
+Explanation explain_run(const Run& run, Prediction prediction, const Resources& resources,
+                        const std::string& scenario_path) {
+  const Job& job = run.job;
+  const graph::Program program = graph::build_training_step(job.plan, job.cluster.gpus_per_node);
+  Machine machine;
+  set_machine(job, config::Sampler(), machine);
+  const StepSettings settings{job.plan.workload.global_batch_size,
+                              job.plan.workload.micro_batch_size, job.plan.parallelism.sizes.dp};
+  const StepCalculation step = calculate_step(program, machine, run.leaves, run.nominal, settings);
+  const Documents documents(job, resources, scenario_path);
+
+  Explanation result;
+  const double seconds = prediction.step_time.value.si();
+  for (const BreakdownLeaf& leaf : prediction.breakdown) {
+    const auto index = static_cast<std::size_t>(
+        std::find(run.leaves.begin(), run.leaves.end(), leaf.path) - run.leaves.begin());
+    const auto& calculated =
+        leaf.kind == TimeKind::critical ? step.critical[index] : step.overlapped[index];
+    result.leaves.push_back(explain_leaf(leaf, calculated, step, documents, seconds));
+  }
+  std::stable_sort(result.leaves.begin(), result.leaves.end(),
+                   [](const LeafExplanation& a, const LeafExplanation& b) {
+                     if (a.leaf.kind != b.leaf.kind) return a.leaf.kind == TimeKind::critical;
+                     return a.leaf.time.value > b.leaf.time.value;
+                   });
+  BreakdownLeaf whole;
+  whole.path = "step";
+  whole.time = prediction.step_time;
+  CalculatedLeaf calculated;
+  calculated.time = step.step;
+  result.step = explain_leaf(whole, calculated, step, documents, seconds);
+  result.prediction = std::move(prediction);
+  return result;
+}
+
+}  // namespace hysim::predictor
+
+namespace hysim {
+
+std::vector<LeafExplanation> matching_leaves(const Explanation& explanation,
+                                             const std::string& pattern) {
+  if (pattern == explanation.step.leaf.path) return {explanation.step};
+  std::vector<LeafExplanation> found;
+  const auto collect = [&](const auto& matches) {
+    if (!found.empty()) return;
+    for (const LeafExplanation& leaf : explanation.leaves) {
+      if (matches(leaf.leaf.path)) found.push_back(leaf);
+    }
+  };
+  collect([&](const std::string& path) { return path == pattern; });
+  collect([&](const std::string& path) { return path.starts_with(pattern); });
+  collect([&](const std::string& path) { return path.find(pattern) != std::string::npos; });
+  collect([&](const std::string& path) { return predictor::contains_in_order(path, pattern); });
+  return found;
+}
+
+}  // namespace hysim

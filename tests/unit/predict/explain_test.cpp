@@ -1,0 +1,377 @@
+// Explanations hold: every printed formula gives the predicted number again, and moving a printed
+// input moves the prediction as the formulas say.
+#include "hysim/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/node.h"
+#include "unit/predict/printed_formula.h"
+#include "unit/predict/scenarios.h"
+
+namespace hysim::predictor {
+namespace {
+
+using test::bundle;
+using test::BundledVariant;
+using test::predict_nominal;
+using test::PrintedFormula;
+using testing::HasSubstr;
+
+constexpr double kExact = 1e-9;
+
+/// Waiting is what is left of long times, so it is as exact as the step is.
+double tolerance(double value, double step) { return kExact * std::abs(value) + 1e-12 * step; }
+
+Explanation explain_nominal(const ScenarioText& scenario, const std::string& variant = {},
+                            const std::vector<SetText>& sets = {},
+                            const Resources& resources = bundle()) {
+  PredictOptions options;
+  options.variant = variant;
+  options.sets = sets;
+  options.draws = 0;
+  return explain(resources, scenario, options);
+}
+
+std::vector<const LeafExplanation*> all_of(const Explanation& explanation) {
+  std::vector<const LeafExplanation*> all{&explanation.step};
+  for (const LeafExplanation& leaf : explanation.leaves) all.push_back(&leaf);
+  return all;
+}
+
+/// A sheet with its formulas read once.
+class Reader {
+ public:
+  explicit Reader(const Sheet& sheet) : lines_(sheet.lines) {
+    std::map<std::string, std::size_t> index_of;  // of the lines so far
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      formulas_.emplace_back();
+      if (!lines_[i].formula.empty()) formulas_.back().emplace(lines_[i].formula, index_of);
+      unique_ = index_of.emplace(lines_[i].symbol, i).second && unique_;
+    }
+  }
+
+  bool symbols_are_unique() const { return unique_; }
+
+  /// Every line's value when inputs are what `input_of` says.
+  template <class InputOf>
+  std::vector<double> values(const InputOf& input_of) const {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      values.push_back(formulas_[i] ? formulas_[i]->value(values) : input_of(lines_[i]));
+    }
+    return values;
+  }
+
+ private:
+  const std::vector<FormulaLine>& lines_;
+  std::vector<std::optional<PrintedFormula>> formulas_;
+  bool unique_ = true;
+};
+
+/// Every line of every sheet, computed from the printed inputs above it.
+void expect_printed_formulas_hold(const Explanation& explanation, const std::string& what) {
+  const double step = explanation.prediction.step_time.value.si();
+  for (const LeafExplanation* leaf : all_of(explanation)) {
+    const std::string where = what + " " + leaf->leaf.path + " " + to_string(leaf->leaf.kind);
+    const std::vector<FormulaLine>& lines = leaf->sheet.lines;
+    ASSERT_FALSE(lines.empty()) << where;
+    const Reader reader(leaf->sheet);
+    EXPECT_TRUE(reader.symbols_are_unique()) << where;
+    const std::vector<double> values =
+        reader.values([](const FormulaLine& line) { return line.value; });
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const FormulaLine& line = lines[i];
+      EXPECT_NEAR(values[i], line.value, tolerance(line.value, line.unit == "s" ? step : 0.0))
+          << where << ": " << line.symbol << " = " << line.formula;
+      EXPECT_FALSE(line.unit.empty()) << where << ": " << line.symbol;
+      EXPECT_LT(line.card, static_cast<int>(leaf->sheet.cards.size())) << where;
+    }
+    const double predicted = leaf->leaf.time.value.si();
+    EXPECT_NEAR(values.back(), predicted, tolerance(predicted, step))
+        << where << " has a law without a card (docs/adding.md), or card and law disagree";
+    EXPECT_EQ(leaf->unexplained, 0.0) << where;
+    EXPECT_FALSE(leaf != &explanation.step && leaf->notes.empty()) << where;
+  }
+}
+
+TEST(Explain, EveryPrintedFormulaGivesThePrediction) {
+  for (const BundledVariant& bundled : test::bundled_variants()) {
+    const Explanation explanation = explain_nominal(bundled.scenario, bundled.variant);
+    EXPECT_EQ(explanation.leaves.size(), explanation.prediction.breakdown.size());
+    expect_printed_formulas_hold(explanation, bundled.name + " " + bundled.variant);
+  }
+}
+
+TEST(Explain, HoldsInUnusualLayoutsToo) {
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {"parallelism.pp=1", "parallelism.pipeline_layout=[78]"},
+           {"workload.global_batch_size=8"},
+           {"workload.global_batch_size=1024"},
+           {"parallelism.vpp=2", "parallelism.pipeline_layout=[4,5,5,5,5,5,5,5,5,5,5,5,5,5,5,4]"},
+           {"parallelism.vpp=2", "parallelism.pipeline_layout=[4,5,5,5,5,5,5,5,5,5,5,5,5,5,5,4]",
+            "parallelism.schedule=breadth_first"},
+           {"parallelism.schedule=gpipe"},
+           {"parallelism.schedule=zb-h1"},
+           {"parallelism.pipeline_layout=[1,1,1,1,1,1,1,71]"},
+           {"parallelism.pipeline_layout=[0,13,13,13,13,13,13,0]"},
+           {"training.recompute=none", "parallelism.zero=0"},
+           {"training.recompute=selective"},
+           {"parallelism.tp=8", "parallelism.cp=1", "kernels.indexer_tp=sharded"},
+           {"parallelism.tp=2", "parallelism.cp=4", "kernels.dispatcher=deepep"},
+           {"training.overlap.cp=true", "training.overlap.tp=true"},
+           {"training.overlap.grad_reduce=false", "training.overlap.param_gather=false"},
+           {"scale.kernels.topk=0.5", "scale.communication.dp=3", "scale.communication.pp=2",
+            "scale.kernels.optimizer=0.25", "scale.communication.cp=0.7"},
+           {"kernels.selection=naive"},
+           {"training.precision=fp8", "kernels.selection_precision=fp8"},
+           {"kernels.sparse_attention=tilelang", "training.indexer.loss=sparse"},
+       }) {
+    expect_printed_formulas_hold(explain_nominal(test::two_variants(), "", sets), sets.front());
+  }
+  expect_printed_formulas_hold(explain_nominal(test::dense()), "dense");
+}
+
+// ---------------------------------------------------------------- moving an input
+
+/// A number of a document as the sheets print it.
+struct Input {
+  std::string path;     // of the document among the resources
+  std::string pointer;  // in it
+  auto operator<=>(const Input&) const = default;
+};
+constexpr std::string_view kBundled = "bundled:";
+
+std::set<Input> document_inputs(const Explanation& explanation) {
+  std::set<Input> inputs;
+  for (const LeafExplanation* leaf : all_of(explanation)) {
+    for (const FormulaLine& line : leaf->sheet.lines) {
+      if (!line.source || !line.source->document.starts_with(kBundled)) continue;
+      if (line.value == 0.0 || line.source->kind == "setting") continue;
+      inputs.insert({line.source->document.substr(kBundled.size()), line.source->pointer});
+    }
+  }
+  return inputs;
+}
+
+/// The bundle with one number times `factor`; factors below 1 keep fractions legal.
+Resources moved(const Input& input, double factor) {
+  config::Node document = config::parse(test::bundled_text(input.path), input.path);
+  config::Node number = *config::find_path(document, input.pointer);
+  const double value = number.find("value")->as_number() * factor;
+  number.set("value", config::Node::number(value));
+  for (const char* const key : {"low", "high"}) {
+    if (number.find(key) != nullptr) number.set(key, config::Node::number(value));
+  }
+  config::set_path(document, input.pointer, std::move(number));
+  return overlay(memory_resources({{input.path, config::to_text(document)}}), bundle());
+}
+
+bool is(const FormulaLine& line, const Input& input) {
+  return line.source && line.source->pointer == input.pointer &&
+         line.source->document == std::string(kBundled) + input.path;
+}
+
+/// Seconds of every leaf by path and kind.
+using Times = std::map<std::pair<std::string, TimeKind>, double>;
+Times times_of(const Prediction& prediction) {
+  Times times;
+  for (const BreakdownLeaf& leaf : prediction.breakdown) {
+    times[{leaf.path, leaf.kind}] = leaf.time.value.si();
+  }
+  times[{"step", TimeKind::critical}] = prediction.step_time.value.si();
+  return times;
+}
+
+std::vector<std::string> formulas_of(const Sheet& sheet) {
+  std::vector<std::string> formulas;
+  for (const FormulaLine& line : sheet.lines) formulas.push_back(line.symbol + "=" + line.formula);
+  return formulas;
+}
+
+/// What a move of one input by `factor` did against what the sheets say.
+struct Moved {
+  std::vector<std::string> branches;  // leaves whose formulas are others after the move
+  std::vector<std::string> wrong;
+};
+Moved move(const BundledVariant& bundled, const Explanation& before,
+           const std::vector<Reader>& readers, const Input& input, double factor) {
+  const Resources resources = moved(input, factor);
+  const Times after = times_of(predict_nominal(bundled.scenario, {}, bundled.variant, resources));
+  const double step = after.at({"step", TimeKind::critical});
+  Moved result;
+  std::vector<const LeafExplanation*> mismatched;
+  const std::vector<const LeafExplanation*> all = all_of(before);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const LeafExplanation* const leaf = all[i];
+    const double said = readers[i]
+                            .values([&](const FormulaLine& line) {
+                              return is(line, input) ? line.value * factor : line.value;
+                            })
+                            .back();
+    const auto found = after.find({leaf->leaf.path, leaf->leaf.kind});
+    const double predicted = found == after.end() ? 0.0 : found->second;
+    if (std::abs(said - predicted) > tolerance(predicted, step)) mismatched.push_back(leaf);
+  }
+  if (mismatched.empty()) return result;
+  const Explanation there = explain_nominal(bundled.scenario, bundled.variant, {}, resources);
+  for (const LeafExplanation* leaf : mismatched) {
+    const std::string name = leaf->leaf.path + " " + to_string(leaf->leaf.kind);
+    const bool same =
+        std::any_of(there.leaves.begin(), there.leaves.end(), [&](const LeafExplanation& other) {
+          return other.leaf.path == leaf->leaf.path && other.leaf.kind == leaf->leaf.kind &&
+                 formulas_of(other.sheet) == formulas_of(leaf->sheet);
+        });
+    const bool same_step =
+        leaf->leaf.path == "step" && formulas_of(there.step.sheet) == formulas_of(leaf->sheet);
+    (same || same_step ? result.wrong : result.branches).push_back(name);
+  }
+  return result;
+}
+
+/// Every number of a GPU, cluster or stack that a scenario's sheets print, moved by 0.1 %. Where
+/// that crosses into another branch (another protocol, another longest path) the formulas are
+/// others, which is found by asking again; a smaller move must then agree.
+void expect_moves_agree(const std::string& scenario) {
+  int inputs = 0;
+  for (const BundledVariant& bundled : test::bundled_variants()) {
+    if (bundled.name != scenario) continue;
+    const Explanation before = explain_nominal(bundled.scenario, bundled.variant);
+    std::vector<Reader> readers;
+    for (const LeafExplanation* leaf : all_of(before)) readers.emplace_back(leaf->sheet);
+    for (const Input& input : document_inputs(before)) {
+      const std::string where = bundled.variant + ": " + input.path + input.pointer;
+      ++inputs;
+      const Moved far = move(bundled, before, readers, input, 1.0 - 1e-3);
+      EXPECT_THAT(far.wrong, testing::IsEmpty()) << where;
+      if (far.branches.empty()) continue;
+      const Moved near = move(bundled, before, readers, input, 1.0 - 1e-6);
+      EXPECT_THAT(near.wrong, testing::IsEmpty()) << where;
+      EXPECT_THAT(near.branches, testing::IsEmpty()) << where << ": no branch is left at 1e-6";
+    }
+  }
+  EXPECT_GT(inputs, 10) << scenario;
+}
+
+class MovingAnInput : public testing::TestWithParam<std::string> {};
+TEST_P(MovingAnInput, MovesThePredictionAsTheSheetsSay) { expect_moves_agree(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Bundled, MovingAnInput, testing::ValuesIn(test::scenario_names()),
+                         [](const auto& named) {
+                           std::string name = named.param;
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return c == '-' || c == '.'; }, '_');
+                           return name;
+                         });
+
+TEST(Explain, KernelsFollowTheBatchAsTheSheetsSay) {
+  const ScenarioText scenario = test::two_variants();
+  const Explanation before = explain_nominal(scenario);
+  const Times after =
+      times_of(predict_nominal(scenario, {"workload.global_batch_size=256"}));  // 128 before
+  int kernels = 0;
+  for (const LeafExplanation& leaf : before.leaves) {
+    // Counts along the schedule's longest path are for one number of micro-batches.
+    if (leaf.leaf.path == "bubble" || leaf.leaf.path == "communication/pp") continue;
+    const Reader reader(leaf.sheet);
+    const double said = reader
+                            .values([](const FormulaLine& line) {
+                              const bool moves = line.source && line.source->pointer ==
+                                                                    "/workload/global_batch_size";
+                              return moves ? 2.0 * line.value : line.value;
+                            })
+                            .back();
+    EXPECT_NEAR(said, after.at({leaf.leaf.path, leaf.leaf.kind}), 1e-9 * said) << leaf.leaf.path;
+    ++kernels;
+  }
+  EXPECT_GT(kernels, 20);
+}
+
+// ---------------------------------------------------------------- what a sheet says
+
+TEST(Explain, InputsNameTheirDatasheetLines) {
+  const Explanation explanation =
+      explain_nominal(test::bundled_scenario("glm-5.1-1m-h20-512"), "hyscale");
+  const auto found = matching_leaves(explanation, "selection/hytopk/forward");
+  ASSERT_EQ(found.size(), 1U);
+  std::map<std::string, FormulaLine> inputs;
+  for (const FormulaLine& line : found.front().sheet.lines) {
+    if (line.source) inputs[line.source->pointer] = line;
+  }
+  ASSERT_EQ(inputs.count("/laws/hytopk_compaction_cycles"), 1U);
+  const FormulaLine& compactions = inputs.at("/laws/hytopk_compaction_cycles");
+  EXPECT_EQ(compactions.source->document, "bundled:hw_profiles/gpus/h20-96.json");
+  EXPECT_LT(compactions.low, compactions.high);
+  EXPECT_FALSE(compactions.source->text.empty());
+  EXPECT_EQ(inputs.at("/clock").unit, "1/s");
+  EXPECT_EQ(inputs.at("/workload/global_batch_size").value, 16.0);
+}
+
+TEST(Explain, CitationsAreThoseOfTheProfile) {
+  const Explanation explanation =
+      explain_nominal(test::bundled_scenario("glm-5.1-1m-h20-512"), "hyscale");
+  int seen = 0;
+  for (const LeafExplanation& leaf : explanation.leaves) {
+    for (const FormulaLine& line : leaf.sheet.lines) {
+      if (!line.source || !line.source->document.starts_with(kBundled)) continue;
+      if (line.source->kind == "setting") continue;
+      const std::string path = line.source->document.substr(kBundled.size());
+      const config::Node document = config::parse(test::bundled_text(path), path);
+      const config::Node* const number = config::find_path(document, line.source->pointer);
+      ASSERT_NE(number, nullptr) << path << line.source->pointer;
+      EXPECT_EQ(number->find("source")->as_string(), line.source->text);
+      EXPECT_EQ(number->find("kind")->as_string(), line.source->kind);
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 100);
+}
+
+TEST(Explain, LeavesAreFoundByPathPrefixPartOrLetters) {
+  const Explanation explanation =
+      explain_nominal(test::bundled_scenario("glm-5.1-1m-h20-512"), "hyscale");
+  const auto paths = [&](const std::string& pattern) {
+    std::vector<std::string> found;
+    for (const LeafExplanation& leaf : matching_leaves(explanation, pattern)) {
+      found.push_back(leaf.leaf.path);
+    }
+    return found;
+  };
+  EXPECT_THAT(paths("bubble"), testing::ElementsAre("bubble"));
+  EXPECT_THAT(paths("selection/hy"), testing::ElementsAre("selection/hytopk/forward"));
+  EXPECT_THAT(paths("attention/sparse"),
+              testing::UnorderedElementsAre("attention/sparse_forward/forward",
+                                            "attention/sparse_forward/recompute",
+                                            "attention/sparse_backward/backward"));
+  EXPECT_THAT(paths("hytopk"), testing::ElementsAre("selection/hytopk/forward"));
+  EXPECT_THAT(paths("slhytk"), testing::ElementsAre("selection/hytopk/forward"));
+  EXPECT_THAT(paths("step"), testing::ElementsAre("step"));
+  EXPECT_THAT(paths("zebra"), testing::IsEmpty());
+  EXPECT_NEAR(explanation.step.share, 1.0, 1e-15);
+}
+
+TEST(Explain, SaysWhyALeafIsCriticalOrHidden) {
+  const Explanation explanation =
+      explain_nominal(test::two_variants(), "", {"training.overlap.cp=true"});
+  int hidden = 0;
+  for (const LeafExplanation& leaf : explanation.leaves) {
+    const std::string notes = testing::PrintToString(leaf.notes);
+    if (leaf.leaf.kind == TimeKind::overlapped && leaf.leaf.path.starts_with("communication/cp")) {
+      EXPECT_THAT(notes, HasSubstr("hidden: runs beside ")) << leaf.leaf.path;
+      ++hidden;
+    }
+  }
+  EXPECT_GT(hidden, 0);
+}
+
+}  // namespace
+}  // namespace hysim::predictor
