@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Installs what scripts/packages names and is missing. Says nothing when nothing is.
+# Installs what is missing of the sections of scripts/packages that are named:
+#     scripts/setup.sh build tests
+# Says nothing when nothing is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -8,8 +10,13 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   exit 0
 fi
 
-missing=()
+wanted=" $* " section='' missing=()
 while read -r package; do
+  if [[ $package == "["*"]" ]]; then
+    section=${package:1:-1}
+    continue
+  fi
+  [[ $wanted == *" $section "* ]] || continue
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [[ $status == installed* ]] || missing+=("$package")
 done < <(grep -v '^#' scripts/packages)
