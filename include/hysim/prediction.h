@@ -75,6 +75,24 @@ struct CommunicationRow {
   Seconds exposed;       // part of the step that nothing else covered
 };
 
+/// Operations of one kind on one group and size, as nccl-tests would report them. Of an exchange
+/// among experts `bytes` is the buffer of one rank, and both bandwidths count NVLink and network.
+struct CollectiveRow {
+  std::string path;  // breakdown leaf: "communication/cp/forward"
+  std::string kind;  // "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "dispatch",
+                     // "send_recv"
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;
+  std::int64_t per_node = 1;  // most members in one node
+  Bytes bytes;                // size by nccl-tests' convention
+  std::string algorithm;      // "ring", "tree", "pairwise", "fused", "point_to_point"
+  std::string protocol;       // "LL", "LL128", "Simple"; empty where NCCL's tuner chooses none
+  Seconds time;               // of one operation
+  BytesPerSecond algbw;       // bytes / time
+  BytesPerSecond busbw;       // bytes on the bus / time
+  std::int64_t count = 0;     // on the critical stage, over the step
+};
+
 /// FLOP over (step time x GPUs x peak).
 struct Utilisation {
   Ranged<double> fraction;
@@ -119,6 +137,7 @@ struct Prediction {
   std::int64_t critical_stage = 0;
   std::vector<BreakdownLeaf> breakdown;
   std::vector<CommunicationRow> communication;
+  std::vector<CollectiveRow> collectives;  // longest in sum first
   EvidenceShares evidence;
 
   std::vector<std::string> assumptions;

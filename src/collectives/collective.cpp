@@ -46,17 +46,18 @@ CollectiveTime ring_time(const Collective& op, Bytes sent, int passes, Seconds m
   bool first = true;
   for (const Protocol protocol : kProtocols) {
     const bool low_latency = protocol == Protocol::ll;
-    const auto consider = [&](Seconds latency, Bytes bytes, double factor) {
+    const auto consider = [&](Algorithm algorithm, Seconds latency, Bytes bytes, double factor) {
       const BytesPerSecond busbw = ring.busbw * factor;
       const CollectiveTime candidate{low_latency ? latency * scale : latency,
-                                     bytes / (low_latency ? min(busbw, cap) : busbw),
-                                     ring.evidence};
+                                     bytes / (low_latency ? min(busbw, cap) : busbw), ring.evidence,
+                                     algorithm, protocol};
       if (first || candidate.total() < best.total()) best = candidate;
       first = false;
     };
-    consider(ring_latency(op.group, protocol, passes), sent, ring_bandwidth_factor(protocol));
+    consider(Algorithm::ring, ring_latency(op.group, protocol, passes), sent,
+             ring_bandwidth_factor(protocol));
     if (passes == 2) {
-      consider(tree_latency(op.group, protocol), 2.0 * op.bytes,
+      consider(Algorithm::tree, tree_latency(op.group, protocol), 2.0 * op.bytes,
                tree_bandwidth_factor(protocol, op.group.nodes));
     }
   }
@@ -80,6 +81,7 @@ CollectiveTime exchange_time(const Collective& op, const Gpu& gpu, const Network
   const Seconds inside = op.nvlink_sent / gpu.all_to_all_busbw.value;
   const Seconds across = op.network_sent / (network.nic.value * efficiency.value);
   CollectiveTime result;
+  result.algorithm = op.kind == Kind::dispatch ? Algorithm::fused : Algorithm::pairwise;
   result.latency = gpu.all_to_all_latency.value;
   if (op.group.nodes > 1) {
     result.latency +=
@@ -91,6 +93,57 @@ CollectiveTime exchange_time(const Collective& op, const Gpu& gpu, const Network
 }
 
 }  // namespace
+
+const char* to_string(Kind kind) {
+  switch (kind) {
+    case Kind::all_reduce:
+      return "all_reduce";
+    case Kind::all_gather:
+      return "all_gather";
+    case Kind::reduce_scatter:
+      return "reduce_scatter";
+    case Kind::all_to_all:
+      return "all_to_all";
+    case Kind::dispatch:
+      return "dispatch";
+    case Kind::send_recv:
+      return "send_recv";
+  }
+  return "";
+}
+
+const char* to_string(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::ring:
+      return "ring";
+    case Algorithm::tree:
+      return "tree";
+    case Algorithm::pairwise:
+      return "pairwise";
+    case Algorithm::fused:
+      return "fused";
+    case Algorithm::point_to_point:
+      return "point_to_point";
+  }
+  return "";
+}
+
+Bytes buffer_bytes(const Collective& op) {
+  if (op.kind != Kind::all_to_all && op.kind != Kind::dispatch) return op.bytes;
+  if (op.group.size <= 1) return Bytes(0.0);
+  const double ranks = static_cast<double>(op.group.size);
+  return (op.nvlink_sent + op.network_sent) * (ranks / (ranks - 1.0));
+}
+
+BytesPerSecond algorithm_bandwidth(const Collective& op, Seconds time) {
+  return time > Seconds(0.0) ? buffer_bytes(op) / time : BytesPerSecond(0.0);
+}
+
+// What a rank sends is what nccl-tests count as bus traffic: 2(n-1)/n, (n-1)/n or all of the
+// buffer.
+BytesPerSecond bus_bandwidth(const Collective& op, Seconds time) {
+  return time > Seconds(0.0) ? bytes_sent(op) / time : BytesPerSecond(0.0);
+}
 
 Bytes bytes_sent(const Collective& op) {
   if (op.group.size <= 1) return Bytes(0.0);
@@ -132,7 +185,8 @@ CollectiveTime time(const Collective& op, const Gpu& gpu, const Network& network
       const BytesPerSecond bandwidth =
           across ? network.nic.value * network.nic_efficiency.value : gpu.all_to_all_busbw.value;
       return {hop_latency(across), sent / bandwidth,
-              across ? network.nic_efficiency.evidence : gpu.all_to_all_busbw.evidence};
+              across ? network.nic_efficiency.evidence : gpu.all_to_all_busbw.evidence,
+              Algorithm::point_to_point, std::nullopt};
     }
   }
   return {};

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "collectives/nccl.h"
 #include "hardware/gpu.h"
 #include "hysim/units.h"
 #include "topology/cluster.h"
@@ -14,6 +16,12 @@
 namespace hysim::collectives {
 
 enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, dispatch, send_recv };
+const char* to_string(Kind kind);
+
+/// How an operation is carried out: NCCL's ring or double binary tree, all pairs at once, a fused
+/// MoE dispatch or combine, a message to one neighbour.
+enum class Algorithm { ring, tree, pairwise, fused, point_to_point };
+const char* to_string(Algorithm algorithm);
 
 /// One operation over one group. `bytes` is the nccl-tests size (alpha_beta.h); for all_to_all and
 /// dispatch what a rank sends is split by tier instead, since routing decides it.
@@ -30,6 +38,8 @@ struct CollectiveTime {
   Seconds transfer;
   Seconds total() const { return latency + transfer; }
   hardware::Evidence evidence = hardware::Evidence::assumed;
+  Algorithm algorithm = Algorithm::ring;
+  std::optional<Protocol> protocol;  // where NCCL's tuner chooses one
 };
 inline CollectiveTime operator*(double factor, CollectiveTime time) {
   time.latency *= factor;
@@ -39,6 +49,14 @@ inline CollectiveTime operator*(double factor, CollectiveTime time) {
 
 /// Bytes one rank sends; zero for a group of one.
 Bytes bytes_sent(const Collective& op);
+
+/// The size nccl-tests would give: what `Collective::bytes` is, and for all_to_all and dispatch one
+/// rank's buffer with the part that stays.
+Bytes buffer_bytes(const Collective& op);
+/// Buffer over time, and bytes on the bus over time: algbw and busbw as nccl-tests print them. Zero
+/// for a group of one.
+BytesPerSecond algorithm_bandwidth(const Collective& op, Seconds time);
+BytesPerSecond bus_bandwidth(const Collective& op, Seconds time);
 
 /// Time on `gpu`s joined by `network`; zero for a group of one.
 CollectiveTime time(const Collective& op, const hardware::Gpu& gpu,

@@ -312,6 +312,7 @@ LayerContext make_context(const Plan& plan, std::int64_t gpus_per_node) {
   context.shape.cp_gathers = cp.gather > 1;
   context.shape.cp_exchange = cp.exchange;
   context.shape.cp_ring = cp.ring;
+  context.shape.expert_imbalance = plan.training.expert_imbalance;
   context.shape.fp8_linear = plan.training.precision == Precision::fp8;
   context.shape.trains_indexer = plan.training.indexer_loss != IndexerLoss::off;
   const topology::Groups groups = topology::groups_of_rank_zero(p.sizes, p.rank_order);
@@ -329,15 +330,21 @@ Collective expert_exchange(const LayerContext& c, double bytes_per_value) {
   op.group = c.ep;
   const double tokens = real(c.tokens() / c.shape.tp);
   const double token_bytes = real(m.hidden) * bytes_per_value;
+  const double imbalance = c.plan->training.expert_imbalance;
   if (c.plan->kernels.dispatcher == Dispatcher::alltoall) {
-    return all_to_all(c.ep, tokens * real(m.moe.experts_per_token) * token_bytes);
+    // Into the fullest rank.
+    return all_to_all(c.ep, tokens * real(m.moe.experts_per_token) * token_bytes * imbalance);
   }
-  // One copy of a token to every node that needs it over the network, then one to every rank.
+  // One copy of a token to every node that needs it over the network, then one to every rank. All
+  // NICs of the fullest rank's node share what comes in for it.
+  const double node_imbalance = 1.0 + (imbalance - 1.0) / real(c.ep.per_node);
   const ops::Routing routing{m.moe.num_experts, m.moe.experts_per_token, m.moe.groups,
                              m.moe.groups_picked};
   op.kind = collectives::Kind::dispatch;
-  op.network_sent = Bytes(tokens * ops::expected_remote(routing, c.ep.nodes) * token_bytes);
-  op.nvlink_sent = Bytes(tokens * ops::expected_remote(routing, c.ep.size) * token_bytes);
+  op.network_sent =
+      Bytes(tokens * ops::expected_remote(routing, c.ep.nodes) * token_bytes * node_imbalance);
+  op.nvlink_sent =
+      Bytes(tokens * ops::expected_remote(routing, c.ep.size) * token_bytes * imbalance);
   return op;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "graph/layer.h"
@@ -162,7 +163,10 @@ class LayerBuilder {
   // --- mixture of experts ---
   std::int64_t dispatch_tokens() const { return tokens() / c_.shape.tp; }
   std::int64_t copies() const { return dispatch_tokens() * m_.moe.experts_per_token; }
-  std::int64_t expert_rows() const { return copies() * c_.shape.etp; }
+  /// Of the fullest EP rank.
+  std::int64_t expert_rows() const {
+    return std::llround(real(copies() * c_.shape.etp) * t_.expert_imbalance);
+  }
   std::int64_t local_experts() const { return m_.moe.num_experts / c_.ep.size; }
   std::int64_t expert_width() const { return m_.moe.expert_ffn / c_.shape.etp; }
 

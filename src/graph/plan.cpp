@@ -1,9 +1,11 @@
 #include "graph/plan.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
 #include "graph/context_parallel.h"
+#include "units/real.h"
 
 namespace hysim::graph {
 
@@ -52,6 +54,20 @@ void check_heads(const Plan& plan, Checker& checker) {
   }
 }
 
+/// A token sends a rank no more copies than the rank has experts: at most min(k, E / EP) of its k,
+/// where k / EP is the mean.
+void check_imbalance(const Plan& plan, Checker& checker) {
+  const model::Moe& moe = plan.model.moe;
+  const double most = std::max(1.0, std::min(real(plan.parallelism.sizes.ep),
+                                             real(moe.num_experts) / real(moe.experts_per_token)));
+  if (plan.training.expert_imbalance <= most) return;
+  std::string bound = std::to_string(most);
+  bound.erase(bound.find('.') + 3);
+  checker.fault("training.expert_imbalance",
+                "no EP rank can get more than min(ep, experts / experts per token) = " + bound +
+                    " times the mean");
+}
+
 void check_experts(const Plan& plan, Checker& checker) {
   const topology::GroupSizes& s = plan.parallelism.sizes;
   if (!uses_moe(plan.model)) {
@@ -68,6 +84,7 @@ void check_experts(const Plan& plan, Checker& checker) {
   checker.multiple("parallelism.ep", "tp x cp x dp", s.tp * s.cp * s.dp, "ep x etp", s.ep * s.etp);
   checker.multiple("parallelism.etp", "moe_intermediate_size", plan.model.moe.expert_ffn, "etp",
                    s.etp);
+  check_imbalance(plan, checker);
 }
 
 /// A chunk may not begin with a layer that reuses the indices of an earlier one.

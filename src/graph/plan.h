@@ -70,6 +70,7 @@ struct Training {
   std::int64_t recompute_num_layers = 1;
   RecomputeModules recompute_modules;
   IndexerLoss indexer_loss = IndexerLoss::off;
+  double expert_imbalance = 1.0;  // routed tokens of the fullest EP rank over their mean
   std::int64_t mtp_num_layers = 0;
   std::int64_t mtp_stage = -1;  // pipeline stage that holds the MTP layers; -1: the last
   GradientType gradient = GradientType::fp32;

@@ -21,11 +21,11 @@ void add(std::vector<NamedBytes>& items, std::string name, double bytes) {
   items.push_back({std::move(name), Bytes(bytes)});
 }
 
-/// Token copies computed by one rank's experts under balanced routing: EP spreads experts, not
-/// tokens, so it does not appear.
+/// Token copies computed by one rank's experts: EP spreads experts, not tokens, so it does not
+/// appear but in how unevenly.
 double routed_copies(const model::Transformer& m, const LayerShape& s) {
   const double tokens = real(s.tokens) / real(s.tp) * real(s.etp);
-  return tokens * real(m.moe.experts_per_token);
+  return tokens * real(m.moe.experts_per_token) * s.expert_imbalance;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct LayerShape {
   bool cp_gathers = false;         // keys of other CP ranks are gathered
   std::int64_t cp_ring = 1;        // ranks whose keys come round in a ring
   std::int64_t cp_exchange = 1;    // ranks that exchange heads for tokens
+  double expert_imbalance = 1.0;   // routed tokens of this EP rank over their mean
   bool fp8_linear = false;         // inputs of linear layers are saved in fp8 (Transformer Engine)
 };
 

@@ -6,6 +6,7 @@
 
 #include "graph/scale.h"
 #include "ops/model_flops.h"
+#include "predict/collective_rows.h"
 
 namespace hysim::predictor {
 
@@ -162,6 +163,7 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
   result.kind = program.kind;
   result.leaves = evaluator.leaves();
   result.nominal = evaluator.evaluate(nominal, true);
+  result.collectives = collective_rows(program, nominal, result.nominal.critical_stage);
   result.executed_flops = evaluator.executed_flops(sizes.world() / sizes.pp);
   for (std::int64_t s = 0; s < program.pp; ++s) {
     result.stages.push_back(graph::stage_memory(program, job.plan.training, s));
@@ -259,6 +261,7 @@ Prediction to_prediction(const Run& run, std::uint64_t seed) {
                                total.network ? "network" : "nvlink", Bytes(total.bytes),
                                Seconds(total.busy), Seconds(total.exposed)});
   }
+  p.collectives = run.collectives;
   p.evidence = evidence(run.nominal);
   p.assumptions = job.assumptions;
   p.warnings = job.warnings;

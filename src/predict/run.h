@@ -26,7 +26,8 @@ struct Run {
   std::vector<double> device_bytes;           // fullest stage, one per draw
   std::vector<std::vector<double>> critical;  // per leaf, one per draw
   std::vector<std::vector<double>> overlapped;
-  std::vector<graph::StageBytes> stages;  // allocated bytes
+  std::vector<graph::StageBytes> stages;   // allocated bytes
+  std::vector<CollectiveRow> collectives;  // of the critical stage
   Memory memory;
 };
 

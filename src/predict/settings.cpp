@@ -11,6 +11,7 @@
 #include "config/words.h"
 #include "graph/scale.h"
 #include "predict/scenario.h"
+#include "units/real.h"
 
 namespace hysim::predictor {
 
@@ -125,6 +126,10 @@ class Section {
   void tokens(std::string_view key, std::int64_t& value, std::int64_t low, std::int64_t high) {
     value = reader_.token_count(key, value, low, high);
     echo_.set(key, Node::integer(value));
+  }
+  void number(std::string_view key, double& value, double low, double high) {
+    value = reader_.number(key, value, low, high);
+    echo_.set(key, Node::number(value));
   }
   void boolean(std::string_view key, bool& value) {
     value = reader_.boolean(key, value);
@@ -285,6 +290,7 @@ Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::
     echo.set("loss", word(t.indexer_loss, kLosses));
     s.echo().set("indexer", std::move(echo));
   }
+  s.number("expert_imbalance", t.expert_imbalance, 1.0, real(kMaxRanks));
   s.integer("mtp_num_layers", t.mtp_num_layers, 0, 64);
   t.mtp_stage = s.reader().integer("mtp_stage", t.mtp_stage, 0, kMaxStages);
   s.echo().set("mtp_stage", Node::integer(t.mtp_stage));
@@ -382,6 +388,10 @@ void warn_inert(const Plan& plan, bool given_modules, std::vector<std::string>& 
   if (given_modules && t.recompute != graph::Recompute::selective) {
     warnings.push_back("[inert] training.recompute_modules matters to selective recompute only");
   }
+  if (t.expert_imbalance > 1.0 && plan.model.moe.num_experts <= 1) {
+    warnings.push_back("[inert] training.expert_imbalance has no effect: " + plan.model.name +
+                       " has no experts");
+  }
   if (!sparse && (k.selection != ops::Selection::table || k.selection_replay)) {
     warnings.push_back("[inert] kernels.selection and selection_replay have no effect: " +
                        plan.model.name + " selects no tokens");
@@ -390,6 +400,8 @@ void warn_inert(const Plan& plan, bool given_modules, std::vector<std::string>& 
     warnings.push_back("[inert] seq_len is at most top-k, so every token attends to all others");
   }
 }
+
+bool has_experts(const Plan& plan) { return plan.model.moe.num_experts > 1; }
 
 void note_assumptions(Job& job) {
   std::string names;
@@ -400,7 +412,9 @@ void note_assumptions(Job& job) {
   if (!names.empty()) {
     job.assumptions.push_back("assumed for " + job.gpu.name + ", not measured: " + names);
   }
-  job.assumptions.push_back("experts are balanced: every expert gets the same number of tokens");
+  if (has_experts(job.plan) && job.plan.training.expert_imbalance == 1.0) {
+    job.assumptions.push_back("experts are balanced: every expert gets the same number of tokens");
+  }
   if (job.plan.training.precision == ops::Precision::fp8) {
     job.assumptions.push_back(
         "inputs of linear layers are saved in fp8; fp8 copies of weights are not counted in "

@@ -117,6 +117,21 @@ Node workload_of(const Prediction& p) {
                        {"micro_batches", Node::integer(p.micro_batches)}});
 }
 
+Node node_of(const CollectiveRow& row) {
+  return Node::object({{"path", text(row.path)},
+                       {"kind", text(row.kind)},
+                       {"ranks", Node::integer(row.ranks)},
+                       {"nodes", Node::integer(row.nodes)},
+                       {"per_node", Node::integer(row.per_node)},
+                       {"bytes", quantity(row.bytes.si(), kByte)},
+                       {"algorithm", text(row.algorithm)},
+                       {"protocol", row.protocol.empty() ? Node::null() : text(row.protocol)},
+                       {"time", quantity(row.time.si(), kSecond)},
+                       {"algbw", quantity(row.algbw.si(), "B/s")},
+                       {"busbw", quantity(row.busbw.si(), "B/s")},
+                       {"count", Node::integer(row.count)}});
+}
+
 Node node_of(const Prediction& p) {
   return Node::object({
       {"schema", text("hysim.prediction/1")},
@@ -154,6 +169,8 @@ Node node_of(const Prediction& p) {
                                        {"time", quantity(row.time.si(), kSecond)},
                                        {"exposed", quantity(row.exposed.si(), kSecond)}});
                 })},
+      {"collectives",
+       array_of(p.collectives, [](const CollectiveRow& row) { return node_of(row); })},
       {"evidence", Node::object({{"this_gpu", Node::number(p.evidence.this_gpu)},
                                  {"other_gpu", Node::number(p.evidence.other_gpu)},
                                  {"datasheet", Node::number(p.evidence.datasheet)},

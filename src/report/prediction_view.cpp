@@ -1,5 +1,7 @@
 // The first screen of one prediction: the step time, what was asked, where time and memory go.
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "report/view_parts.h"
@@ -75,20 +77,78 @@ void add_memory(Document& document, const Memory& memory) {
   if (!stages.empty()) document.add(Paragraph{"Other stages: " + stages, Tone::faint});
 }
 
+/// "communication/cp/forward" -> "CP"
+std::string group_name(std::string_view path) {
+  constexpr std::string_view kPrefix = "communication/";
+  if (path.starts_with(kPrefix)) path.remove_prefix(kPrefix.size());
+  std::string name(path.substr(0, path.find('/')));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return name;
+}
+
 void add_communication(Document& document, const Prediction& p) {
   if (p.communication.empty()) return;
   Table table;
   table.columns = {{"", Align::left}, {"over", Align::left}, {"sent a GPU"}, {"busy"}, {"exposed"}};
   for (const CommunicationRow& row : p.communication) {
-    std::string kind = row.kind;
-    std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) {
-      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
-    table.rows.push_back(Row{{kind, row.tier, units::format(row.bytes_per_rank), text_of(row.time),
-                              text_of(row.exposed)}});
+    table.rows.push_back(Row{{group_name(row.kind), row.tier, units::format(row.bytes_per_rank),
+                              text_of(row.time), text_of(row.exposed)}});
   }
   document.add(Heading{"Communication in a step (stage " + std::to_string(p.critical_stage) + ")"});
   document.add(std::move(table));
+}
+
+/// The operations of all phases together, in order of their sums.
+std::vector<CollectiveRow> over_phases(const std::vector<CollectiveRow>& rows) {
+  std::vector<CollectiveRow> merged;
+  for (CollectiveRow row : rows) {
+    row.path = group_name(row.path);
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const CollectiveRow& other) {
+      return other.path == row.path && other.kind == row.kind && other.ranks == row.ranks &&
+             other.nodes == row.nodes && other.bytes == row.bytes && other.time == row.time;
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(row));
+    } else {
+      same->count += row.count;
+    }
+  }
+  std::stable_sort(merged.begin(), merged.end(), [](const auto& a, const auto& b) {
+    return a.time * static_cast<double>(a.count) > b.time * static_cast<double>(b.count);
+  });
+  return merged;
+}
+
+/// What a row runs by: "ring LL128", "pairwise".
+std::string chosen(const CollectiveRow& row) {
+  const std::string algorithm = row.algorithm == "point_to_point" ? "to one" : row.algorithm;
+  return row.protocol.empty() ? algorithm : algorithm + " " + row.protocol;
+}
+
+void add_collectives(Document& document, const Prediction& p) {
+  constexpr std::size_t kShown = 10;
+  const std::vector<CollectiveRow> rows = over_phases(p.collectives);
+  if (rows.empty()) return;
+  Table table;
+  table.columns = {{"", Align::left}, {"ranks"},    {"size"}, {"by", Align::left},
+                   {"one takes"},     {"GB/s bus"}, {"times"}};
+  for (std::size_t i = 0; i < std::min(kShown, rows.size()); ++i) {
+    const CollectiveRow& row = rows[i];
+    std::string ranks = std::to_string(row.ranks);
+    if (row.nodes > 1) ranks += " on " + std::to_string(row.nodes);
+    table.rows.push_back(Row{{row.path + " " + row.kind, ranks, units::format(row.bytes),
+                              chosen(row), text_of(row.time), significant(row.busbw.si() / 1e9),
+                              units::format_count(row.count)}});
+  }
+  document.add(Heading{"Collectives of that stage, as nccl-tests count (ranks on nodes)"});
+  document.add(std::move(table));
+  if (rows.size() > kShown) {
+    document.add(Paragraph{
+        std::to_string(rows.size() - kShown) + " smaller ones: `--json -` has all of them",
+        Tone::faint});
+  }
 }
 
 }  // namespace
@@ -131,6 +191,7 @@ Document prediction_document(const Prediction& p, const std::vector<std::string>
   add_breakdown(document, p);
   add_memory(document, p.memory);
   add_communication(document, p);
+  add_collectives(document, p);
   document.add(Heading{"Conventions"});
   add_conventions(document, one);
   add_assumptions(document, one);

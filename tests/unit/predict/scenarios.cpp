@@ -95,6 +95,11 @@ void write(Writer& w, const Prediction& p) {
   for (const CommunicationRow& row : p.communication) {
     w << row.kind << row.tier << row.bytes_per_rank.si() << row.time.si() << row.exposed.si();
   }
+  for (const CollectiveRow& row : p.collectives) {
+    w << row.path << row.kind << row.ranks << row.nodes << row.per_node << row.bytes.si()
+      << row.algorithm << row.protocol << row.time.si() << row.algbw.si() << row.busbw.si()
+      << row.count;
+  }
   w << p.evidence.this_gpu << p.evidence.other_gpu << p.evidence.datasheet << p.evidence.assumed;
   w << p.assumptions << p.warnings << p.resolved_scenario;
   for (const InputFile& file : p.inputs) w << file.path << file.sha256;

@@ -58,7 +58,7 @@ TEST(Settings, EveryDefaultIsEchoed) {
       "overlap": {"tp": false, "cp": false, "grad_reduce": true, "param_gather": true},
       "precision": "bf16", "recompute": "none", "recompute_method": "uniform",
       "recompute_num_layers": 1, "recompute_modules": ["core_attn"],
-      "indexer": {"loss": "sparse"}, "mtp_num_layers": 0, "mtp_stage": 0,
+      "indexer": {"loss": "sparse"}, "expert_imbalance": 1.0, "mtp_num_layers": 0, "mtp_stage": 0,
       "gradient_dtype": "fp32", "loss_chunk_tokens": 0
     },
     "kernels": {

@@ -1,0 +1,138 @@
+#include "predict/collective_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "collectives/collective.h"
+#include "ops/element_bytes.h"
+
+namespace hysim::predictor {
+
+namespace {
+
+using collectives::Collective;
+using collectives::Kind;
+using graph::Chunk;
+using graph::LayerProgram;
+using graph::ParameterShare;
+using graph::Program;
+
+bool alike(const CollectiveRow& a, const CollectiveRow& b) {
+  return a.path == b.path && a.kind == b.kind && a.ranks == b.ranks && a.nodes == b.nodes &&
+         a.per_node == b.per_node && a.bytes == b.bytes && a.time == b.time;
+}
+
+/// Rows under construction: alike operations are counted together.
+class Rows {
+ public:
+  explicit Rows(const Machine& machine) : machine_(machine) {}
+
+  void add(const std::string& path, const Collective& op, std::int64_t count) {
+    if (op.group.size <= 1 || count == 0 || collectives::bytes_sent(op) <= Bytes(0.0)) return;
+    const collectives::CollectiveTime time = collectives::time(op, machine_.gpu, machine_.network);
+    CollectiveRow row;
+    row.path = path;
+    row.kind = collectives::to_string(op.kind);
+    row.ranks = op.group.size;
+    row.nodes = op.group.nodes;
+    row.per_node = op.group.per_node;
+    row.bytes = collectives::buffer_bytes(op);
+    row.algorithm = collectives::to_string(time.algorithm);
+    if (time.protocol) row.protocol = collectives::to_string(*time.protocol);
+    row.time = time.total();
+    row.algbw = collectives::algorithm_bandwidth(op, row.time);
+    row.busbw = collectives::bus_bandwidth(op, row.time);
+    const auto same = std::find_if(rows_.begin(), rows_.end(),
+                                   [&](const CollectiveRow& other) { return alike(row, other); });
+    if (same == rows_.end()) {
+      rows_.push_back(std::move(row));
+      rows_.back().count = count;
+    } else {
+      same->count += count;
+    }
+  }
+
+  std::vector<CollectiveRow> sorted() {
+    std::stable_sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) {
+      return a.time * static_cast<double>(a.count) > b.time * static_cast<double>(b.count);
+    });
+    return std::move(rows_);
+  }
+
+ private:
+  const Machine& machine_;
+  std::vector<CollectiveRow> rows_;
+};
+
+void add_layer(Rows& rows, const Program& program, const LayerProgram& layer, std::int64_t times) {
+  for (const graph::TaskList* list : {&layer.forward, &layer.backward}) {
+    for (const graph::Task& task : *list) {
+      if (const auto* op = std::get_if<Collective>(&task.work)) {
+        rows.add(program.leaves[static_cast<std::size_t>(task.leaf)], *op, times);
+      }
+    }
+  }
+}
+
+Collective over_replicas(Kind kind, const topology::GroupShape& group, double bytes) {
+  Collective op;
+  op.kind = kind;
+  op.group = group;
+  op.bytes = Bytes(bytes);
+  return op;
+}
+
+/// Reduction of gradients and gathering of weights of one part of a stage.
+void add_replicas(Rows& rows, const Program& program, const ParameterShare& share) {
+  const auto add = [&](const topology::GroupShape& group, double parameters) {
+    const double gradients = parameters * program.gradient_bytes;
+    if (program.zero == 0) {
+      rows.add("communication/dp", over_replicas(Kind::all_reduce, group, gradients), 1);
+      return;
+    }
+    rows.add("communication/dp", over_replicas(Kind::reduce_scatter, group, gradients), 1);
+    rows.add("communication/dp",
+             over_replicas(Kind::all_gather, group, parameters * ops::kBf16Bytes), 1);
+  };
+  add(program.dense_group, share.dense);
+  add(program.expert_group, share.expert);
+}
+
+void add_chunk(Rows& rows, const Program& program, const Chunk& chunk) {
+  const std::int64_t times = program.micro_batches;
+  if (chunk.embedding) {
+    add_layer(rows, program, program.embedding, times);
+    add_replicas(rows, program, program.embedding_parameters);
+  }
+  if (chunk.embedding_copy) add_replicas(rows, program, program.embedding_copy_parameters);
+  for (const std::int32_t layer : chunk.layers) {
+    add_layer(rows, program, program.layers[static_cast<std::size_t>(layer)], times);
+    add_replicas(rows, program, program.layer_parameters[static_cast<std::size_t>(layer)]);
+  }
+  if (chunk.mtp > 0) add_layer(rows, program, program.mtp, times * chunk.mtp);
+  for (std::int64_t i = 0; i < chunk.mtp; ++i) add_replicas(rows, program, program.mtp_parameters);
+  if (chunk.head) add_replicas(rows, program, program.head_parameters);
+  if (chunk.losses > 0) add_layer(rows, program, program.head, times * chunk.losses);
+}
+
+}  // namespace
+
+std::vector<CollectiveRow> collective_rows(const Program& program, const Machine& machine,
+                                           std::int64_t stage) {
+  Rows rows(machine);
+  for (const Chunk& chunk : program.chunks) {
+    if (chunk.stage == stage) add_chunk(rows, program, chunk);
+  }
+  // A chunk sends forward and backward; the ends of the model have no neighbour there.
+  const std::int64_t ends = (stage == 0 ? 1 : 0) + (stage + 1 == program.pp ? 1 : 0);
+  rows.add("communication/pp", program.pipeline_send,
+           program.micro_batches * (2 * program.vpp - ends));
+  rows.add("communication/dp", program.embedding_reduce, 1);
+  rows.add("communication/dp", over_replicas(Kind::all_reduce, program.world, 8.0), 1);
+  return rows.sorted();
+}
+
+}  // namespace hysim::predictor
