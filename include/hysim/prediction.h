@@ -85,12 +85,12 @@ struct CollectiveRow {
   std::int64_t nodes = 1;
   std::int64_t per_node = 1;  // most members in one node
   Bytes bytes;                // size by nccl-tests' convention
-  std::string algorithm;      // "ring", "tree", "pairwise", "fused", "point_to_point"
-  std::string protocol;       // "LL", "LL128", "Simple"; empty where NCCL's tuner chooses none
-  Seconds time;               // of one operation
-  BytesPerSecond algbw;       // bytes / time
-  BytesPerSecond busbw;       // bytes on the bus / time
-  std::int64_t count = 0;     // on the critical stage, over the step
+  std::string algorithm;   // "ring", "tree", "hierarchical", "pairwise", "fused", "point_to_point"
+  std::string protocol;    // "LL", "LL128", "Simple"; empty where NCCL's tuner chooses none
+  Seconds time;            // of one operation
+  BytesPerSecond algbw;    // bytes / time
+  BytesPerSecond busbw;    // bytes on the bus / time
+  std::int64_t count = 0;  // on the critical stage, over the step
 };
 
 /// FLOP over (step time x GPUs x peak).

@@ -18,9 +18,10 @@ namespace hysim::collectives {
 enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, dispatch, send_recv };
 const char* to_string(Kind kind);
 
-/// How an operation is carried out: NCCL's ring or double binary tree, all pairs at once, a fused
+/// How an operation is carried out: NCCL's ring or double binary tree, the
+/// same tier by tier, all pairs at once, a fused
 /// MoE dispatch or combine, a message to one neighbour.
-enum class Algorithm { ring, tree, pairwise, fused, point_to_point };
+enum class Algorithm { ring, tree, hierarchical, pairwise, fused, point_to_point };
 const char* to_string(Algorithm algorithm);
 
 /// One operation over one group. `bytes` is the nccl-tests size (alpha_beta.h); for all_to_all and
@@ -28,9 +29,10 @@ const char* to_string(Algorithm algorithm);
 struct Collective {
   Kind kind = Kind::all_gather;
   topology::GroupShape group;
-  Bytes bytes;         // ring collectives and send_recv
-  Bytes nvlink_sent;   // all_to_all, dispatch: to ranks of the same node
-  Bytes network_sent;  // all_to_all, dispatch: to ranks of other nodes, by one rank
+  Bytes bytes;          // ring collectives and send_recv
+  Bytes nvlink_sent;    // all_to_all, dispatch: to ranks of the same node
+  Bytes network_sent;   // all_to_all, dispatch: to ranks of other nodes, by one rank
+  bool tiered = false;  // ring collectives: one after the other inside nodes and across them
 };
 
 struct CollectiveTime {

@@ -135,6 +135,7 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   program.schedule = plan.parallelism.schedule;
   program.microbatch_group_size = plan.parallelism.microbatch_group_size;
   program.zero = plan.parallelism.zero;
+  program.hierarchical = plan.parallelism.hierarchical_collectives;
   program.overlap = plan.overlap;
   program.gradient_bytes = plan.training.gradient == GradientType::fp32 ? 4.0 : 2.0;
 

@@ -159,6 +159,11 @@ class LayerBuilder {
   // --- feed-forward ---
   void dense_ffn_forward(std::int64_t width, std::string_view part = "linear/ffn");
   void dense_ffn_backward(std::int64_t width, std::string_view part = "linear/ffn");
+  /// Its halves: up to the activation, and down.
+  void ffn_up_forward(std::int64_t width, std::string_view part);
+  void ffn_down_forward(std::int64_t width, std::string_view part);
+  void ffn_down_backward(std::int64_t width, std::string_view part);
+  void ffn_up_backward(std::int64_t width, std::string_view part);
 
   // --- mixture of experts ---
   std::int64_t dispatch_tokens() const { return tokens() / c_.shape.tp; }
@@ -170,8 +175,16 @@ class LayerBuilder {
   std::int64_t local_experts() const { return m_.moe.num_experts / c_.ep.size; }
   std::int64_t expert_width() const { return m_.moe.expert_ffn / c_.shape.etp; }
 
-  void exchange(double bytes_per_value) {
-    b_.communicate(Stream::ep, "communication/ep", expert_exchange(c_, bytes_per_value));
+  bool has_shared_expert() const { return m_.moe.shared_ffn > 0; }
+  /// Half of the shared expert runs beside each exchange.
+  bool shared_beside() const { return has_shared_expert() && c_.plan->overlap.shared_expert; }
+  /// Dispatch or combine, and what runs beside it.
+  template <class Beside>
+  void exchange(double bytes_per_value, const Beside& beside) {
+    const std::int32_t task =
+        b_.start(Stream::ep, "communication/ep", expert_exchange(c_, bytes_per_value));
+    if (shared_beside()) beside();
+    b_.wait(task);
   }
   double dispatch_bytes() const {
     return t_.precision == ops::Precision::fp8 ? kFp8Bytes : kBf16Bytes;

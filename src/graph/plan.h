@@ -60,6 +60,7 @@ struct Parallelism {
   std::vector<std::int64_t> hierarchical_cp_sizes;  // of a2a_p2p: ranks that exchange, of the ring
   bool sequence_parallel = true;
   int zero = 1;
+  bool hierarchical_collectives = false;  // replicas reduce and gather inside nodes, then across
   std::array<topology::Axis, topology::kAxes> rank_order{};
 };
 
@@ -95,10 +96,11 @@ struct Kernels {
 
 /// Which communication a software stack hides behind computation.
 struct Overlap {
-  bool tp = false;           // TP collectives run beside the matrix product they feed or follow
-  bool cp = false;           // the latent key gather of sparse attention runs beside selection
-  bool grad_reduce = true;   // gradients reduced layer by layer behind the last backward
-  bool param_gather = true;  // updated weights gathered behind the first forward
+  bool tp = false;             // TP collectives run beside the matrix product they feed or follow
+  bool cp = false;             // the latent key gather of sparse attention runs beside selection
+  bool grad_reduce = true;     // gradients reduced layer by layer behind the last backward
+  bool param_gather = true;    // updated weights gathered behind the first forward
+  bool shared_expert = false;  // its two halves run beside dispatch and combine
 };
 
 /// A what-if factor on the time of a kernel or of communication (graph/scale.h has the names).

@@ -99,6 +99,7 @@ struct Program {
   topology::GroupShape world;
   double gradient_bytes = 4.0;  // per parameter
   int zero = 1;
+  bool hierarchical = false;  // reduction and gathering over replicas, tier by tier
   Overlap overlap;
   // What-if factors on what is not in a list.
   double optimizer_scale = 1.0;

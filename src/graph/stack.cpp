@@ -15,12 +15,14 @@ struct Field {
   config::Sourced StackProfile::*member;
   double most;  // of the high end
   std::string_view most_text;
+  bool required = true;
 };
 constexpr Field kFields[] = {
     {"launch_gap", "s", &StackProfile::launch_gap, 1.0, "1 s"},
     {"context_bytes", "B", &StackProfile::context_bytes, 1e12, "1 TB"},
     {"nccl_bytes", "B", &StackProfile::nccl_bytes, 1e12, "1 TB"},
     {"fragmentation", "1", &StackProfile::fragmentation, 10.0, "10"},
+    {"dispatch_sms", "1", &StackProfile::dispatch_sms, 1024.0, "1024", false},
 };
 
 StackLimit::Condition read_condition(const std::string& path, const config::Node& node,
@@ -83,6 +85,8 @@ Stack resolve(const StackProfile& profile, const config::Sampler& sampler, std::
   stack.context = Bytes(sampler(profile.context_bytes));
   stack.nccl_per_communicator = Bytes(sampler(profile.nccl_bytes));
   stack.fragmentation = sampler(profile.fragmentation);
+  stack.dispatch_sms = {sampler(profile.dispatch_sms),
+                        config::evidence_of(profile.dispatch_sms, gpu)};
   return stack;
 }
 
@@ -103,10 +107,12 @@ StackProfile parse_stack(std::string_view text, std::string_view path) {
     stack.overlap.cp = overlap.boolean("cp", stack.overlap.cp);
     stack.overlap.grad_reduce = overlap.boolean("grad_reduce", stack.overlap.grad_reduce);
     stack.overlap.param_gather = overlap.boolean("param_gather", stack.overlap.param_gather);
+    stack.overlap.shared_expert = overlap.boolean("shared_expert", stack.overlap.shared_expert);
     overlap.finish();
   }
   for (const Field& field : kFields) {
-    const config::Node* const value = reader.required(field.key);
+    const config::Node* const value =
+        field.required ? reader.required(field.key) : reader.raw(field.key);
     if (value == nullptr) continue;
     const std::size_t before = faults.count();
     stack.*field.member =

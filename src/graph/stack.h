@@ -39,6 +39,7 @@ struct StackProfile {
   config::Sourced context_bytes;  // CUDA context and libraries on the device
   config::Sourced nccl_bytes;     // buffers of one communicator
   config::Sourced fragmentation;  // reserved over allocated, minus one
+  config::Sourced dispatch_sms;   // SMs a fused dispatch or combine runs on; not given: none
   std::vector<StackLimit> limits;
 };
 
@@ -48,6 +49,7 @@ struct Stack {
   Bytes context;
   Bytes nccl_per_communicator;
   double fragmentation = 0.0;
+  Known<double> dispatch_sms;
   config::Evidence launch_evidence = config::Evidence::assumed;
 };
 Stack resolve(const StackProfile& profile, const config::Sampler& sampler, std::string_view gpu);

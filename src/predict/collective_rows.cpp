@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -30,11 +31,13 @@ class Rows {
  public:
   explicit Rows(const Machine& machine) : machine_(machine) {}
 
-  void add(const std::string& path, const Collective& op, std::int64_t count) {
+  /// `scale` is the factor on its time.
+  void add(std::string_view path, const Collective& op, std::int64_t count, double scale) {
     if (op.group.size <= 1 || count == 0 || collectives::bytes_sent(op) <= Bytes(0.0)) return;
-    const collectives::CollectiveTime time = collectives::time(op, machine_.gpu, machine_.network);
+    const collectives::CollectiveTime time =
+        scale * collectives::time(op, machine_.gpu, machine_.network);
     CollectiveRow row;
-    row.path = path;
+    row.path = std::string(path);
     row.kind = collectives::to_string(op.kind);
     row.ranks = op.group.size;
     row.nodes = op.group.nodes;
@@ -71,14 +74,16 @@ void add_layer(Rows& rows, const Program& program, const LayerProgram& layer, st
   for (const graph::TaskList* list : {&layer.forward, &layer.backward}) {
     for (const graph::Task& task : *list) {
       if (const auto* op = std::get_if<Collective>(&task.work)) {
-        rows.add(program.leaves[static_cast<std::size_t>(task.leaf)], *op, times);
+        rows.add(program.leaves[static_cast<std::size_t>(task.leaf)], *op, times, task.scale);
       }
     }
   }
 }
 
-Collective over_replicas(Kind kind, const topology::GroupShape& group, double bytes) {
+Collective over_replicas(Kind kind, const topology::GroupShape& group, double bytes,
+                         bool tiered = false) {
   Collective op;
+  op.tiered = tiered;
   op.kind = kind;
   op.group = group;
   op.bytes = Bytes(bytes);
@@ -87,18 +92,18 @@ Collective over_replicas(Kind kind, const topology::GroupShape& group, double by
 
 /// Reduction of gradients and gathering of weights of one part of a stage.
 void add_replicas(Rows& rows, const Program& program, const ParameterShare& share) {
-  const auto add = [&](const topology::GroupShape& group, double parameters) {
-    const double gradients = parameters * program.gradient_bytes;
-    if (program.zero == 0) {
-      rows.add("communication/dp", over_replicas(Kind::all_reduce, group, gradients), 1);
-      return;
-    }
-    rows.add("communication/dp", over_replicas(Kind::reduce_scatter, group, gradients), 1);
-    rows.add("communication/dp",
-             over_replicas(Kind::all_gather, group, parameters * ops::kBf16Bytes), 1);
+  const auto add = [&](Kind kind, const topology::GroupShape& group, double bytes) {
+    const Collective op = over_replicas(kind, group, bytes, program.hierarchical);
+    rows.add(graph::kReplicaLeaf, op, 1, program.replica_scale);
   };
-  add(program.dense_group, share.dense);
-  add(program.expert_group, share.expert);
+  const auto add_both = [&](const topology::GroupShape& group, double parameters) {
+    const bool sharded = program.zero >= 1;
+    add(sharded ? Kind::reduce_scatter : Kind::all_reduce, group,
+        parameters * program.gradient_bytes);
+    if (sharded) add(Kind::all_gather, group, parameters * ops::kBf16Bytes);
+  };
+  add_both(program.dense_group, share.dense);
+  add_both(program.expert_group, share.expert);
 }
 
 void add_chunk(Rows& rows, const Program& program, const Chunk& chunk) {
@@ -128,10 +133,11 @@ std::vector<CollectiveRow> collective_rows(const Program& program, const Machine
   }
   // A chunk sends forward and backward; the ends of the model have no neighbour there.
   const std::int64_t ends = (stage == 0 ? 1 : 0) + (stage + 1 == program.pp ? 1 : 0);
-  rows.add("communication/pp", program.pipeline_send,
-           program.micro_batches * (2 * program.vpp - ends));
-  rows.add("communication/dp", program.embedding_reduce, 1);
-  rows.add("communication/dp", over_replicas(Kind::all_reduce, program.world, 8.0), 1);
+  rows.add(graph::kPipelineLeaf, program.pipeline_send,
+           program.micro_batches * (2 * program.vpp - ends), program.send_scale);
+  rows.add(graph::kReplicaLeaf, program.embedding_reduce, 1, program.replica_scale);
+  rows.add(graph::kReplicaLeaf, over_replicas(Kind::all_reduce, program.world, 8.0), 1,
+           program.replica_scale);
   return rows.sorted();
 }
 

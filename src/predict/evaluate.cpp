@@ -40,6 +40,7 @@ ReplicaTime replica_time(const Program& program, const Machine& machine,
     op.kind = kind;
     op.group = group;
     op.bytes = Bytes(parameters * bytes_per_parameter);
+    op.tiered = program.hierarchical;
     const collectives::CollectiveTime time =
         program.replica_scale * collectives::time(op, machine.gpu, machine.network);
     total.seconds += time.total().si();
@@ -297,9 +298,14 @@ double sends_of_stage(const Program& program, std::int64_t stage) {
 /// Adds up leaves of the critical stage.
 class Tally {
  public:
-  Tally(std::size_t leaves, std::int32_t launch, bool detailed, Evidence launch_evidence,
-        Evaluation& result)
-      : result_(result), launch_(launch), launch_evidence_(launch_evidence), detailed_(detailed) {
+  Tally(std::size_t leaves, std::int32_t launch, std::int32_t contention, bool detailed,
+        const graph::Stack& stack, Evaluation& result)
+      : result_(result),
+        launch_(launch),
+        contention_(contention),
+        launch_evidence_(stack.launch_evidence),
+        contention_evidence_(stack.dispatch_sms.evidence),
+        detailed_(detailed) {
     result_.critical.assign(leaves, 0.0);
     result_.overlapped.assign(leaves, 0.0);
     result_.bounds.assign(detailed ? leaves : 0, {});
@@ -317,6 +323,8 @@ class Tally {
       }
     }
     launch(times * cost.launch);
+    add(contention_, times * cost.contention, LeafBound::sm, contention_evidence_);
+    overlapped(contention_, times * cost.contention_overlapped, LeafBound::sm);
     result_.overlapped[at(launch_)] += times * cost.launch_overlapped;
     if (!detailed_) return;
     for (std::size_t k = 0; k < kCommKinds; ++k) {
@@ -352,7 +360,9 @@ class Tally {
  private:
   Evaluation& result_;
   std::int32_t launch_;
+  std::int32_t contention_;
   Evidence launch_evidence_;
+  Evidence contention_evidence_;
   bool detailed_;
   double sum_ = 0.0;
 };
@@ -405,6 +415,7 @@ Evaluator::Evaluator(const Program& program) : program_(program), leaves_(progra
   bubble_ = add("bubble");
   optimizer_ = add(graph::kOptimizerLeaf);
   launch_ = add("launch");
+  contention_ = add("contention/dispatch_sms");
   pp_ = add(graph::kPipelineLeaf);
   dp_ = add(graph::kReplicaLeaf);
 }
@@ -439,7 +450,7 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
   close_step(program_, machine, costs, pipeline, buffers.parts, buffers.step);
   const std::int64_t critical = step.critical;
 
-  Tally tally(leaves_.size(), launch_, detailed, machine.stack.launch_evidence, result);
+  Tally tally(leaves_.size(), launch_, contention_, detailed, machine.stack, result);
   const double micro_batches = static_cast<double>(program_.micro_batches);
   for (const Chunk& chunk : program_.chunks) {
     if (chunk.stage != critical) continue;

@@ -89,6 +89,7 @@ class Evaluator {
   std::int32_t bubble_;
   std::int32_t optimizer_;
   std::int32_t launch_;
+  std::int32_t contention_;
   std::int32_t pp_;
   std::int32_t dp_;
 };

@@ -190,6 +190,7 @@ Node read_parallelism(Reader& root, graph::Parallelism& p, LayoutText& layout) {
   s.integer("microbatch_group_size", p.microbatch_group_size, 0, kMaxBatch);
   layout.given = s.reader().has("pipeline_layout");
   layout.layers = s.reader().integers("pipeline_layout", 0, kMaxLayers);
+  s.boolean("hierarchical_collectives", p.hierarchical_collectives);
   s.choice("cp_comm", p.cp_comm, kCpComms);
   p.hierarchical_cp_sizes = s.reader().integers("hierarchical_cp_sizes", 1, kMaxRanks);
   if (!p.hierarchical_cp_sizes.empty()) {
@@ -254,6 +255,7 @@ constexpr OverlapWord kOverlaps[] = {
     {"cp", &graph::Overlap::cp},
     {"grad_reduce", &graph::Overlap::grad_reduce},
     {"param_gather", &graph::Overlap::param_gather},
+    {"shared_expert", &graph::Overlap::shared_expert},
 };
 
 /// "overlap": {"tp": true}: what the job hides, where it differs from its stack. One a word; the
@@ -365,7 +367,8 @@ void report(const std::vector<graph::PlanFault>& plan_faults, const Node& settin
 }
 
 /// Settings that change nothing in this job.
-void warn_inert(const Plan& plan, bool given_modules, std::vector<std::string>& warnings) {
+void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
+                std::vector<std::string>& warnings) {
   const graph::Kernels& k = plan.kernels;
   const bool sparse = plan.model.indexer.top_k > 0;
   const graph::Training& t = plan.training;
@@ -387,6 +390,10 @@ void warn_inert(const Plan& plan, bool given_modules, std::vector<std::string>& 
   }
   if (given_modules && t.recompute != graph::Recompute::selective) {
     warnings.push_back("[inert] training.recompute_modules matters to selective recompute only");
+  }
+  if (given_shared_overlap && plan.model.moe.shared_ffn == 0) {
+    warnings.push_back("[inert] training.overlap.shared_expert has no effect: " + plan.model.name +
+                       " has no shared expert");
   }
   if (t.expert_imbalance > 1.0 && plan.model.moe.num_experts <= 1) {
     warnings.push_back("[inert] training.expert_imbalance has no effect: " + plan.model.name +
@@ -605,7 +612,8 @@ Job resolve_settings(const Resources& resources, const Scenario& scenario,
   job.assumptions = scenario.assumptions;
   note_assumptions(job);
   const Node* const modules = config::find_path(document, "training.recompute_modules");
-  warn_inert(plan, modules != nullptr, job.warnings);
+  const Node* const shared = config::find_path(document, "training.overlap.shared_expert");
+  warn_inert(plan, modules != nullptr, shared != nullptr, job.warnings);
   for (std::string& text : graph::limits_met(job.stack, job.resolved)) {
     job.warnings.push_back(std::move(text));
   }

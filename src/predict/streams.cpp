@@ -63,7 +63,26 @@ Placed price(const Task& task, const Machine& machine) {
   return placed;
 }
 
+/// Kernels that every SM taken from them slows; others wait for memory or the host.
+bool needs_sms(LeafBound bound) {
+  return bound == LeafBound::tensor || bound == LeafBound::vector || bound == LeafBound::sm;
+}
+
+/// What a fused dispatch takes of the GPU; a GPU it would fill keeps a tenth for others.
+double share_of_sms(const Machine& machine) {
+  const double sms = machine.gpu.sm_count.value;
+  return sms > 0.0 ? std::min(0.9, machine.stack.dispatch_sms.value / sms) : 0.0;
+}
+
 }  // namespace
+
+double lost_to_dispatch(double start, double busy, double begin, double end, double taken) {
+  const double left = busy - std::max(0.0, begin - start);  // still to do when both run
+  const double both = end - std::max(start, begin);
+  if (left <= 0.0 || both <= 0.0) return 0.0;
+  const double rate = 1.0 - taken;
+  return left <= both * rate ? left / rate - left : both * taken;
+}
 
 ListCost cost_list(const graph::TaskList& list, const Machine& machine) {
   std::vector<Placed> placed;
@@ -77,6 +96,8 @@ void cost_list(const graph::TaskList& list, const Machine& machine, std::vector<
   placed.resize(list.size());
   std::array<std::int32_t, graph::kStreams> latest;
   latest.fill(-1);
+  Placed dispatch;  // the last fused one
+  const double taken = share_of_sms(machine);
   for (std::size_t i = 0; i < list.size(); ++i) {
     Placed& task = placed[i] = price(list[i], machine);
     const auto start_after = [&](std::int32_t before) {
@@ -91,6 +112,12 @@ void cost_list(const graph::TaskList& list, const Machine& machine, std::vector<
     start_after(on_stream);
     for (const std::int32_t before : list[i].after) start_after(before);
     on_stream = static_cast<std::int32_t>(i);
+    if (list[i].stream != Stream::compute) {
+      const auto* op = std::get_if<collectives::Collective>(&list[i].work);
+      if (op != nullptr && op->kind == collectives::Kind::dispatch) dispatch = task;
+    } else if (needs_sms(task.bound)) {
+      task.lost = lost_to_dispatch(task.start, task.busy, dispatch.start, dispatch.end(), taken);
+    }
   }
 
   std::vector<LeafTime> leaves = std::move(cost.leaves);
@@ -112,7 +139,8 @@ void cost_list(const graph::TaskList& list, const Machine& machine, std::vector<
     LeafTime time{list[i].leaf, 0.0, 0.0, task.bound, task.evidence};
     (task.critical ? time.critical : time.overlapped) = task.busy;
     (task.critical ? cost.launch : cost.launch_overlapped) += task.launch;
-    if (list[i].weight_gradient) cost.weight += task.busy + task.launch;
+    (task.critical ? cost.contention : cost.contention_overlapped) += task.lost;
+    if (list[i].weight_gradient) cost.weight += task.busy + task.launch + task.lost;
     leaves.push_back(time);
     if (const auto* op = std::get_if<collectives::Collective>(&list[i].work)) {
       CommTotal& total = cost.communication[static_cast<std::size_t>(comm_kind(list[i].stream))];

@@ -26,8 +26,15 @@ struct ListCost {
   std::vector<LeafTime> leaves;
   double launch = 0.0;  // critical seconds of gaps between kernels
   double launch_overlapped = 0.0;
+  double contention = 0.0;  // critical seconds that kernels lose to a dispatch beside them
+  double contention_overlapped = 0.0;
   std::array<CommTotal, kCommKinds> communication{};
 };
+
+/// Seconds a kernel of `busy` seconds from `start` takes longer because a fused dispatch holds
+/// `taken` (0 ... 1) of the SMs from `begin` to `end`: it runs at 1 - taken of its rate while both
+/// run.
+double lost_to_dispatch(double start, double busy, double begin, double end, double taken);
 
 /// Tasks of a stream run in list order; a task starts when its stream is free and the tasks it
 /// depends on have ended. The critical path is walked back from the last end.
@@ -38,11 +45,12 @@ struct Placed {
   double start = 0.0;
   double busy = 0.0;
   double launch = 0.0;
+  double lost = 0.0;        // to the SMs of a dispatch beside it
   std::int32_t cause = -1;  // the task whose end set the start
   LeafBound bound = LeafBound::tensor;
   config::Evidence evidence = config::Evidence::assumed;
   bool critical = false;
-  double end() const { return start + busy + launch; }
+  double end() const { return start + busy + launch + lost; }
 };
 
 /// The same into memory that is there already: `placed` is scratch.

@@ -34,6 +34,7 @@ constexpr Group kGroups[] = {
     {"communication/ep", "EP comm"},
     {"communication/pp", "PP comm"},
     {"communication/dp", "DP comm"},
+    {"contention/dispatch_sms", "SMs taken by dispatch"},
     {"bubble", "Pipeline bubble"},
     {"optimizer", "Optimizer"},
     {"launch", "Launch overhead"},

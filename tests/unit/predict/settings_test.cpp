@@ -50,12 +50,13 @@ TEST(Settings, EveryDefaultIsEchoed) {
     "parallelism": {
       "tp": 1, "cp": 1, "pp": 1, "vpp": 1, "ep": 1, "etp": 1, "dp": 16, "zero": 1,
       "schedule": "1f1b",
-      "microbatch_group_size": 0, "pipeline_layout": [32], "cp_comm": "all_gather", "cp_layout": "zigzag",
+      "microbatch_group_size": 0, "pipeline_layout": [32], "hierarchical_collectives": false, "cp_comm": "all_gather", "cp_layout": "zigzag",
       "sequence_parallel": false, "rank_order": "tp-cp-ep-dp-pp"
     },
     "training": {
       "stack": "megatron-core-2026",
-      "overlap": {"tp": false, "cp": false, "grad_reduce": true, "param_gather": true},
+      "overlap": {"tp": false, "cp": false, "grad_reduce": true, "param_gather": true,
+                  "shared_expert": false},
       "precision": "bf16", "recompute": "none", "recompute_method": "uniform",
       "recompute_num_layers": 1, "recompute_modules": ["core_attn"],
       "indexer": {"loss": "sparse"}, "expert_imbalance": 1.0, "mtp_num_layers": 0, "mtp_stage": 0,
