@@ -1,5 +1,7 @@
 // Closed forms of collective algorithms in the alpha-beta model: every message costs `alpha` plus
-// its bytes over `beta`. No contention, no reduction cost.
+// its bytes over `beta`. No contention, no reduction cost. Rings and messages are what collective.h
+// counts bytes by; the others are references that its times are checked against, since NCCL runs
+// none of them as such.
 // Sources: Thakur, Rabenseifner and Gropp 2005; Chan et al. 2007; Patarasuk and Yuan 2009.
 #pragma once
 
