@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "collectives/alpha_beta.h"
 #include "collectives/nccl.h"
+#include "collectives/tiers.h"
 
 namespace hysim::collectives {
 
@@ -75,36 +77,19 @@ hardware::Known<BytesPerSecond> all_reduce_busbw(const Gpu& gpu,
   return whole || gpu.all_reduce_busbw.value < ring.value ? gpu.all_reduce_busbw : ring;
 }
 
-/// Whether the group is whole nodes' worth of several GPUs on several nodes.
-bool has_tiers(const Collective& op) {
-  const topology::GroupShape& g = op.group;
-  return op.tiered && g.nodes > 1 && g.per_node > 1 && g.size == g.nodes * g.per_node;
-}
-
-/// Every GPU of a node works on its share of the buffer across nodes, with its own NIC: inside
-/// before and after (all-reduce), before (reduce-scatter) or after (all-gather).
-CollectiveTime tiered_time(const Collective& op, const Gpu& gpu, const Network& network) {
-  const topology::GroupShape& g = op.group;
-  const auto phase = [&](Kind kind, const topology::GroupShape& group, Bytes bytes) {
-    Collective part;
-    part.kind = kind;
-    part.group = group;
-    part.bytes = bytes;
-    return time(part, gpu, network);
-  };
-  const topology::GroupShape node{g.per_node, 1, g.per_node};
-  CollectiveTime result =
-      phase(op.kind, {g.nodes, g.nodes, 1}, op.bytes / static_cast<double>(g.per_node));
-  const auto add = [&](Kind kind) {
-    const CollectiveTime inside = phase(kind, node, op.bytes);
-    if (inside.total() > result.total()) result.evidence = inside.evidence;
-    result.latency += inside.latency;
-    result.transfer += inside.transfer;
-  };
-  if (op.kind != Kind::all_gather) add(Kind::reduce_scatter);
-  if (op.kind != Kind::reduce_scatter) add(Kind::all_gather);
+CollectiveTime tiered_time(const Phases& tiers, const Gpu& gpu, const Network& network) {
+  CollectiveTime result;
+  Seconds longest(0.0);
+  for (std::size_t i = 0; i < tiers.count; ++i) {
+    const CollectiveTime phase = time(tiers.ops[i], gpu, network);
+    if (phase.total() > longest) {
+      longest = phase.total();
+      result.evidence = phase.evidence;
+    }
+    result.latency += phase.latency;
+    result.transfer += phase.transfer;
+  }
   result.algorithm = Algorithm::hierarchical;
-  result.protocol.reset();
   return result;
 }
 
@@ -200,7 +185,10 @@ Bytes bytes_sent(const Collective& op) {
 
 CollectiveTime time(const Collective& op, const Gpu& gpu, const Network& network) {
   if (op.group.size <= 1) return {};
-  if (has_tiers(op)) return tiered_time(op, gpu, network);
+  if (op.tiered) {
+    const Phases tiers = phases(op);
+    if (tiers.count > 0) return tiered_time(tiers, gpu, network);
+  }
   const Bytes sent = bytes_sent(op);
   switch (op.kind) {
     case Kind::all_reduce:

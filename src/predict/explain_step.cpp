@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "collectives/card.h"
+#include "collectives/tiers.h"
 #include "cost/card.h"
 #include "ops/element_bytes.h"
 #include "ops/elementwise.h"
@@ -39,6 +40,8 @@ struct ListLines {
   std::vector<Task> tasks;
   double launches = 0.0;  // of critical tasks
   double launches_overlapped = 0.0;
+  double lost = 0.0;  // seconds of critical tasks, to the SMs of a dispatch beside them
+  double lost_overlapped = 0.0;
   NodeId span = 0;
   NodeId weight = 0;  // part of span: weight gradients, where a schedule runs them apart
 };
@@ -123,6 +126,12 @@ class StepExplainer {
     return result->second;
   }
   NodeId collective_time(const collectives::Collective& op) {
+    const collectives::Phases tiers = collectives::phases(op);
+    Terms phases;
+    for (std::size_t i = 0; i < tiers.count; ++i) {
+      phases.emplace_back(1.0, collective_time(tiers.ops[i]));
+    }
+    if (!phases.empty()) return c_.sum("tiers", phases, "inside nodes and across them in turn");
     return op.group.size > 1
                ? c_.add(collectives::collective_card(op, machine_.gpu, machine_.network))
                : zero_;
@@ -143,13 +152,22 @@ class StepExplainer {
       const double launches = work != nullptr ? work->launches : 0.0;
       (critical ? lines.launches : lines.launches_overlapped) += launches;
       if (critical) span.emplace_back(1.0, time);
+      (critical ? lines.lost : lines.lost_overlapped) += placed_[i].lost;
       if (list[i].weight_gradient) {
         weight.emplace_back(1.0, time);
         weight.emplace_back(launches, launch_gap_);
+        if (placed_[i].lost > 0.0) {
+          weight.emplace_back(1.0, c_.input(symbol + "_weights_lost", placed_[i].lost, "s",
+                                            "to the SMs of a dispatch beside the kernel"));
+        }
       }
       note(list, i);
     }
     span.emplace_back(lines.launches, launch_gap_);
+    if (lines.lost > 0.0) {
+      span.emplace_back(1.0, c_.input(symbol + "_lost", lines.lost, "s",
+                                      "by kernels to the SMs of a dispatch beside them"));
+    }
     lines.span = c_.sum(symbol, span, meaning);
     lines.weight = splits_backward()
                        ? c_.sum(symbol + "_weights", weight, meaning + ": weight gradients")
@@ -206,6 +224,7 @@ class StepExplainer {
         op.kind = kind;
         op.group = group;
         op.bytes = Bytes(parameters * bytes_per_parameter);
+        op.tiered = program_.hierarchical;
         terms.emplace_back(1.0, scaled(collective_time(op), program_.replica_scale));
       };
       one(program_.dense_group, share.dense);
@@ -471,6 +490,8 @@ class StepExplainer {
           }
           launches_ += list->launches;
           launches_overlapped_ += list->launches_overlapped;
+          lost_ += list->lost;
+          lost_overlapped_ += list->lost_overlapped;
         }
       }
     }
@@ -513,6 +534,18 @@ class StepExplainer {
             {{"launch_gap", launch_gap_}, {"micro_batches", micro_batches_}, {"kernels", hidden}},
             "s", "gaps between kernels"),
         "hidden: gaps of kernels beside the critical path");
+
+    // SMs that a dispatch holds.
+    const auto lost = [&](double seconds) {
+      const NodeId one = c_.input("lost", seconds, "s",
+                                  "a micro-batch, by kernels to the SMs of a dispatch beside them; "
+                                  "each runs at 1 - dispatch_sms / sm_count of its rate meanwhile");
+      return c_.define("time", "micro_batches * lost",
+                       {{"micro_batches", micro_batches_}, {"lost", one}}, "s", "over the step");
+    };
+    const std::string held = "a fused dispatch or combine runs on SMs that kernels beside it lack";
+    set_critical("contention/dispatch_sms", lost(lost_), held);
+    set_overlapped("contention/dispatch_sms", lost(lost_overlapped_), held);
 
     // Replicas.
     const NodeId busy = c_.sum(
@@ -622,6 +655,8 @@ class StepExplainer {
   NodeId synchronised_ = 0;
   double launches_ = 0.0;
   double launches_overlapped_ = 0.0;
+  double lost_ = 0.0;
+  double lost_overlapped_ = 0.0;
 };
 
 }  // namespace
