@@ -117,7 +117,7 @@ int run(const Arguments& arguments) {
 void add_explain(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const command =
-      app.add_subcommand("explain", "Formulas, inputs and sources behind a predicted time");
+      app.add_subcommand("explain", "Formulas, inputs and sources of a predicted time");
   command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
       ->type_name("")
       ->required();

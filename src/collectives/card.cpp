@@ -21,8 +21,8 @@ constexpr const char* kContention = "contention with other groups and traffic";
 /// A card that takes its numbers from one operation, one GPU and one network.
 class CollectiveCard {
  public:
-  CollectiveCard(std::string title, const Collective& op, const Gpu& gpu, const Network& network)
-      : op_(op), gpu_(gpu), network_(network) {
+  CollectiveCard(std::string title, const Collective& op, const Network& network)
+      : op_(op), network_(network) {
     card_.title = std::move(title);
     card_.leaves_out = kContention;
     card_.where = "src/collectives/collective.cpp";
@@ -92,7 +92,6 @@ class CollectiveCard {
 
  private:
   const Collective& op_;
-  const Gpu& gpu_;
   const Network& network_;
   Card card_;
 };
@@ -109,7 +108,7 @@ Card ring_card(const Collective& op, const Gpu& gpu, const Network& network, Pro
   const bool low_latency = protocol == Protocol::ll;
   CollectiveCard c(kind + ": " + (tree ? "double binary tree" : "ring") + ", " +
                        to_string(protocol) + " protocol",
-                   op, gpu, network);
+                   op, network);
   c.group();
   c.bytes(op.kind == Kind::all_gather ? "gathered" : "of one rank's buffer");
 
@@ -214,7 +213,7 @@ Card tuned_card(const Collective& op, const Gpu& gpu, const Network& network) {
 Card exchange_card(const Collective& op, const Gpu& gpu, const Network& network) {
   const bool fused = op.kind == Kind::dispatch;
   CollectiveCard c(fused ? "dispatch or combine, one copy a node (DeepEP)" : "all-to-all (NCCL)",
-                   op, gpu, network);
+                   op, network);
   c.latency_field("all_to_all", gpu.all_to_all_latency);
   if (op.group.nodes > 1) {
     const HopLatencies simple = ring_latencies(Protocol::simple);
@@ -245,7 +244,7 @@ Card exchange_card(const Collective& op, const Gpu& gpu, const Network& network)
 
 Card message_card(const Collective& op, const Gpu& gpu, const Network& network) {
   const bool across = op.group.nodes > 1;
-  CollectiveCard c(across ? "message between nodes" : "message inside a node", op, gpu, network);
+  CollectiveCard c(across ? "message between nodes" : "message inside a node", op, network);
   const HopLatencies l = ring_latencies(Protocol::simple);
   c.constant("base", l.base.si(), "s", "start of the Simple protocol");
   c.constant("hop", (across ? l.network_hop : l.nvlink_hop).si(), "s", "one hop");
