@@ -103,6 +103,33 @@ void split_backwards(Program& program) {
   split(program.mtp);
 }
 
+/// The ranks of `group` cut into parts of `size`, and the first rank of every part.
+struct Shards {
+  topology::GroupShape shard, copies;
+};
+Shards cut(const std::vector<std::int64_t>& group, std::int64_t size, std::int64_t gpus_per_node) {
+  const auto step = static_cast<std::size_t>(size);
+  std::vector<std::int64_t> copies;
+  for (std::size_t i = 0; i < group.size(); i += step) copies.push_back(group[i]);
+  return {topology::shape_of({group.begin(), group.begin() + static_cast<std::ptrdiff_t>(size)},
+                             gpus_per_node),
+          topology::shape_of(copies, gpus_per_node)};
+}
+
+void build_shards(Program& program, const Parallelism& p, const topology::Groups& groups,
+                  std::int64_t gpus_per_node) {
+  const auto dense_size = static_cast<std::int64_t>(groups.dp_cp.size());
+  const std::int64_t shard = p.hsdp_shard > 0 ? p.hsdp_shard : dense_size;
+  const Shards dense = cut(groups.dp_cp, shard, gpus_per_node);
+  program.dense_shard = dense.shard;
+  program.dense_copies = dense.copies;
+  const auto expert_size = static_cast<std::int64_t>(groups.edp.size());
+  const Shards expert =
+      cut(groups.edp, std::max<std::int64_t>(1, expert_size / (dense_size / shard)), gpus_per_node);
+  program.expert_shard = expert.shard;
+  program.expert_copies = expert.copies;
+}
+
 /// Gradients of the embedding matrix are summed over the two stages that hold it.
 void build_embedding_reduce(Program& program, const topology::Groups& groups,
                             std::int64_t gpus_per_node) {
@@ -136,6 +163,8 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   program.microbatch_group_size = plan.parallelism.microbatch_group_size;
   program.zero = plan.parallelism.zero;
   program.hierarchical = plan.parallelism.hierarchical_collectives;
+  program.fsdp_prefetch = plan.parallelism.fsdp_prefetch;
+  program.reshard_after_forward = plan.parallelism.reshard_after_forward;
   program.overlap = plan.overlap;
   program.gradient_bytes = plan.training.gradient == GradientType::fp32 ? 4.0 : 2.0;
 
@@ -160,6 +189,7 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   build_embedding_reduce(program, groups, gpus_per_node);
   program.dense_group = topology::shape_of(groups.dp_cp, gpus_per_node);
   program.expert_group = topology::shape_of(groups.edp, gpus_per_node);
+  build_shards(program, plan.parallelism, groups, gpus_per_node);
   const std::int64_t world = sizes.world();
   program.world = {world, (world + gpus_per_node - 1) / gpus_per_node,
                    std::min(world, gpus_per_node)};
@@ -178,17 +208,23 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
 
 ParameterShare stage_parameters(const Program& program, std::int64_t stage) {
   ParameterShare share;
+  for (const ParameterShare& unit : stage_units(program, stage)) share += unit;
+  return share;
+}
+
+std::vector<ParameterShare> stage_units(const Program& program, std::int64_t stage) {
+  std::vector<ParameterShare> units;
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
+    if (chunk.embedding) units.push_back(program.embedding_parameters);
+    if (chunk.embedding_copy) units.push_back(program.embedding_copy_parameters);
     for (const std::int32_t layer : chunk.layers) {
-      share += program.layer_parameters[static_cast<std::size_t>(layer)];
+      units.push_back(program.layer_parameters[static_cast<std::size_t>(layer)]);
     }
-    if (chunk.embedding) share += program.embedding_parameters;
-    if (chunk.embedding_copy) share += program.embedding_copy_parameters;
-    if (chunk.head) share += program.head_parameters;
-    for (std::int64_t i = 0; i < chunk.mtp; ++i) share += program.mtp_parameters;
+    for (std::int64_t i = 0; i < chunk.mtp; ++i) units.push_back(program.mtp_parameters);
+    if (chunk.head) units.push_back(program.head_parameters);
   }
-  return share;
+  return units;
 }
 
 }  // namespace hysim::graph

@@ -76,17 +76,43 @@ LayerBytes stage_layers(const Program& program, const Training& training, std::i
 
 ModelState model_state(const ParameterShare& share, double gradient_bytes, int zero,
                        std::int64_t dense_group, std::int64_t expert_group) {
-  const double parameters = share.dense + share.expert;
-  const double adam =
-      zero >= 1 ? share.dense / real(dense_group) + share.expert / real(expert_group) : parameters;
-  return {Bytes(ops::kBf16Bytes * parameters), Bytes(gradient_bytes * parameters),
-          Bytes(kAdamBytes * adam)};
+  const double whole = share.dense + share.expert;
+  const double shard = share.dense / real(dense_group) + share.expert / real(expert_group);
+  return {Bytes(ops::kBf16Bytes * (zero >= 3 ? shard : whole)),
+          Bytes(gradient_bytes * (zero >= 2 ? shard : whole)),
+          Bytes(kAdamBytes * (zero >= 1 ? shard : whole))};
+}
+
+ShardBuffers shard_buffers(const Program& program, std::int64_t stage) {
+  ShardBuffers buffers;
+  if (program.zero < 2) return buffers;
+  const std::vector<ParameterShare> units = stage_units(program, stage);
+  // The most parameters of `count` units that follow each other.
+  const auto most = [&](std::size_t count) {
+    double result = 0.0;
+    for (std::size_t end = 1; end <= units.size(); ++end) {
+      double sum = 0.0;
+      for (std::size_t i = end - std::min(end, count); i < end; ++i) {
+        sum += units[i].dense + units[i].expert;
+      }
+      result = std::max(result, sum);
+    }
+    return result;
+  };
+  buffers.gradients = Bytes(program.gradient_bytes * most(2));
+  if (program.zero >= 3) {
+    const auto ahead = static_cast<std::size_t>(program.fsdp_prefetch);
+    buffers.weights =
+        Bytes(ops::kBf16Bytes * most(program.reshard_after_forward ? ahead + 1 : units.size()));
+  }
+  return buffers;
 }
 
 StageBytes stage_memory(const Program& program, const Training& training, std::int64_t stage) {
   const ModelState state =
       model_state(stage_parameters(program, stage), program.gradient_bytes, program.zero,
-                  program.dense_group.size, program.expert_group.size);
+                  program.dense_shard.size, program.expert_shard.size);
+  const ShardBuffers buffers = shard_buffers(program, stage);
   const LayerBytes layers = stage_layers(program, training, stage);
   // Chunks are equal shares of the stage; a chunk's activations live from its forward to backward.
   double in_flight = real(peak_in_flight(program.pipeline(), stage)) / real(program.vpp);
@@ -116,6 +142,8 @@ StageBytes stage_memory(const Program& program, const Training& training, std::i
   add("weights", state.weights);
   add("gradients", state.gradients);
   add("optimizer", state.optimizer);
+  add("weights_gathered", buffers.weights);
+  add("gradient_buffers", buffers.gradients);
   add("checkpoints", layers.checkpoints * in_flight);
   add("activations", layers.activations * in_flight);
   add("saved_indices", layers.indices * in_flight);

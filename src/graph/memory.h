@@ -24,7 +24,9 @@ struct StageBytes {
 };
 
 /// Bytes of weights (bf16), gradients and Adam state (12 B: fp32 master and two moments) of one
-/// rank under ZeRO `zero` (0 or 1): ZeRO-1 divides Adam state by the replicas.
+/// rank under ZeRO `zero`: 1 divides Adam state by the ranks that share it, 2 gradients as well, 3
+/// weights as well. With bf16 gradients, P parameters and N ranks: 4P + 12P/N, 2P + 14P/N, 16P/N
+/// (Rajbhandari et al. 2020, section 5).
 struct ModelState {
   Bytes weights;
   Bytes gradients;
@@ -32,6 +34,13 @@ struct ModelState {
 };
 ModelState model_state(const ParameterShare& share, double gradient_bytes, int zero,
                        std::int64_t dense_group, std::int64_t expert_group);
+
+/// What sharding gathers whole beside the shards.
+struct ShardBuffers {
+  Bytes weights;    // zero 3: of the unit worked on and those prefetched, or all without resharding
+  Bytes gradients;  // zero 2, 3: of two units, one in backward and one being reduced
+};
+ShardBuffers shard_buffers(const Program& program, std::int64_t stage);
 
 StageBytes stage_memory(const Program& program, const Training& training, std::int64_t stage);
 

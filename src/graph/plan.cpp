@@ -127,6 +127,27 @@ void check_mtp_stage(const Plan& plan, Checker& checker) {
   }
 }
 
+/// Frameworks that shard gradients or weights refuse pipelines: DeepSpeed's PipelineEngine ZeRO-2
+/// and 3, Megatron-LM's --use-torch-fsdp2 any.
+void check_sharding(const Plan& plan, Checker& checker) {
+  const Parallelism& p = plan.parallelism;
+  const topology::GroupSizes& s = p.sizes;
+  if (p.zero >= 2 && s.pp > 1) {
+    checker.fault(
+        "parallelism.zero",
+        std::to_string(p.zero) +
+            " needs pp = 1: every micro-batch in flight would gather and reduce anew, and "
+            "DeepSpeed and Megatron-LM's FSDP2 refuse pipelines; with pp " +
+            std::to_string(s.pp) + " use zero 1");
+  }
+  if (p.hsdp_shard == 0) return;
+  checker.multiple("parallelism.hsdp_shard", "dp x cp", s.dp * s.cp, "hsdp_shard", p.hsdp_shard);
+  if (!uses_moe(plan.model) || s.dp * s.cp % p.hsdp_shard != 0) return;
+  checker.multiple("parallelism.hsdp_shard", "replicas of an expert (tp x cp x dp / (ep x etp))",
+                   s.edp(), "the copies of the state (dp x cp / hsdp_shard)",
+                   s.dp * s.cp / p.hsdp_shard);
+}
+
 /// Megatron-LM's rules for groups of the interleaved schedule: a group fills the pipeline, and so
 /// does the last one.
 void check_groups(const Plan& plan, Checker& checker) {
@@ -221,6 +242,7 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
     check_index_sharing(plan, checker);
   }
   check_schedule(plan, checker);
+  check_sharding(plan, checker);
   if (plan.training.mtp_num_layers > plan.model.mtp_layers) {
     checker.fault("training.mtp_num_layers",
                   "the model has " + std::to_string(plan.model.mtp_layers) + " MTP layers, not " +

@@ -59,8 +59,12 @@ struct Parallelism {
   CpComm cp_comm = CpComm::all_gather;
   std::vector<std::int64_t> hierarchical_cp_sizes;  // of a2a_p2p: ranks that exchange, of the ring
   bool sequence_parallel = true;
+  /// What replicas divide among them: 1 optimizer state, 2 gradients as well, 3 weights as well.
   int zero = 1;
   bool hierarchical_collectives = false;  // replicas reduce and gather inside nodes, then across
+  std::int64_t fsdp_prefetch = 1;     // zero 3: units whose weights are gathered ahead
+  bool reshard_after_forward = true;  // zero 3: weights are gathered again for backward
+  std::int64_t hsdp_shard = 0;        // ranks of dp x cp that share one copy of the state; 0: all
   std::array<topology::Axis, topology::kAxes> rank_order{};
 };
 

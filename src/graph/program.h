@@ -96,10 +96,16 @@ struct Program {
   collectives::Collective pipeline_send;   // one boundary, one direction, one micro-batch
   topology::GroupShape dense_group;        // dp x cp
   topology::GroupShape expert_group;       // edp
+  /// Parts of these two: ranks that divide one copy of the state, and ranks that hold the same part
+  /// of it (parallelism.hsdp_shard; else groups of one).
+  topology::GroupShape dense_shard, dense_copies;
+  topology::GroupShape expert_shard, expert_copies;
   topology::GroupShape world;
   double gradient_bytes = 4.0;  // per parameter
   int zero = 1;
   bool hierarchical = false;  // reduction and gathering over replicas, tier by tier
+  std::int64_t fsdp_prefetch = 1;
+  bool reshard_after_forward = true;
   Overlap overlap;
   // What-if factors on what is not in a list.
   double optimizer_scale = 1.0;
@@ -117,5 +123,8 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node);
 
 /// Parameters of a stage on one rank: its chunks' layers, embedding, head and MTP.
 ParameterShare stage_parameters(const Program& program, std::int64_t stage);
+
+/// The same apart, in forward order: what FSDP gathers and reduces at a time.
+std::vector<ParameterShare> stage_units(const Program& program, std::int64_t stage);
 
 }  // namespace hysim::graph

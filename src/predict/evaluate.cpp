@@ -7,6 +7,7 @@
 #include "collectives/collective.h"
 #include "cost/kernel_time.h"
 #include "graph/schedule.h"
+#include "graph/sharded.h"
 #include "ops/element_bytes.h"
 #include "ops/elementwise.h"
 #include "predict/streams.h"
@@ -34,10 +35,11 @@ ReplicaTime replica_time(const Program& program, const Machine& machine,
                          const ParameterShare& share, collectives::Kind kind,
                          double bytes_per_parameter) {
   ReplicaTime total;
-  const auto add = [&](const topology::GroupShape& group, double parameters) {
+  const auto ring = [&](collectives::Kind ring_kind, const topology::GroupShape& group,
+                        double parameters) {
     if (group.size <= 1 || parameters <= 0.0) return;
     collectives::Collective op;
-    op.kind = kind;
+    op.kind = ring_kind;
     op.group = group;
     op.bytes = Bytes(parameters * bytes_per_parameter);
     op.tiered = program.hierarchical;
@@ -48,8 +50,21 @@ ReplicaTime replica_time(const Program& program, const Machine& machine,
     total.bytes += collectives::bytes_sent(op).si();
     total.evidence = time.evidence;
   };
-  add(program.dense_group, share.dense);
-  add(program.expert_group, share.expert);
+  // Of sharded state a rank gathers and reduces what it shares; the sums of its part are then
+  // added over the copies of the state.
+  const auto add = [&](const topology::GroupShape& group, const topology::GroupShape& shard,
+                       const topology::GroupShape& copies, double parameters) {
+    if (kind == collectives::Kind::all_reduce) {
+      ring(kind, group, parameters);
+      return;
+    }
+    ring(kind, shard, parameters);
+    if (kind == collectives::Kind::reduce_scatter) {
+      ring(collectives::Kind::all_reduce, copies, parameters / static_cast<double>(shard.size));
+    }
+  };
+  add(program.dense_group, program.dense_shard, program.dense_copies, share.dense);
+  add(program.expert_group, program.expert_shard, program.expert_copies, share.expert);
   return total;
 }
 
@@ -127,6 +142,42 @@ struct DataParallel {
   Evidence evidence = Evidence::assumed;
 };
 
+/// ZeRO-2 and 3 on their one stage: traffic of every micro-batch, and what of it shows.
+DataParallel sharded_parallel(const Program& program, const std::vector<const LayerCost*>& parts) {
+  graph::ShardedTimes times;
+  times.micro_batches = program.micro_batches;
+  times.shards_weights = program.zero >= 3;
+  times.reshard = program.reshard_after_forward;
+  times.prefetch = program.overlap.param_gather ? program.fsdp_prefetch : 0;
+  if (program.zero == 2) times.prefetch = program.overlap.param_gather ? 1 : 0;
+  times.overlap_reduce = program.overlap.grad_reduce;
+  DataParallel dp;
+  double compute = 0.0;
+  graph::ShardedUnit next;
+  const auto micro_batches = static_cast<double>(program.micro_batches);
+  const double gathers =
+      program.zero >= 3 ? micro_batches * (program.reshard_after_forward ? 2.0 : 1.0) : 1.0;
+  for (const LayerCost* const part : parts) {
+    dp.bytes += micro_batches * part->reduce.bytes + gathers * part->gather.bytes;
+    dp.latency += micro_batches * part->reduce.latency + gathers * part->gather.latency;
+    if (part->reduce.seconds > 0.0) dp.evidence = part->reduce.evidence;
+    const double work = part->forward.span + part->backward.span;
+    compute += work;
+    next.forward += part->forward.span;
+    next.backward += part->backward.span;
+    next.gather += part->gather.seconds;
+    next.reduce += part->reduce.seconds;
+    // Parameters without work of their own belong to what follows: the head's to the loss.
+    if (work <= 0.0) continue;
+    times.units.push_back(next);
+    next = {};
+  }
+  dp.reduce = graph::sharded_reduce_seconds(times);
+  dp.gather = graph::sharded_gather_seconds(times);
+  dp.reduce_exposed = std::max(0.0, graph::run_sharded(times) - micro_batches * compute);
+  return dp;
+}
+
 /// `parts` is scratch: the stage's parts in forward order.
 DataParallel data_parallel(const Program& program, const LayerCosts& costs, std::int64_t stage,
                            std::vector<const LayerCost*>& parts) {
@@ -135,6 +186,7 @@ DataParallel data_parallel(const Program& program, const LayerCosts& costs, std:
     if (chunk.stage != stage) continue;
     for_each_part(costs, chunk, [&](const LayerCost& cost) { parts.push_back(&cost); });
   }
+  if (program.zero >= 2) return sharded_parallel(program, parts);
   // Gradients are complete where the last weight gradients are, when these run apart.
   const bool split = program.schedule == graph::Schedule::zb_h1;
   DataParallel dp;
@@ -172,8 +224,8 @@ struct OptimizerTime {
 OptimizerTime optimizer_time(const Program& program, const Machine& machine, std::int64_t stage) {
   const ParameterShare share = graph::stage_parameters(program, stage);
   const double updated = program.zero >= 1
-                             ? share.dense / static_cast<double>(program.dense_group.size) +
-                                   share.expert / static_cast<double>(program.expert_group.size)
+                             ? share.dense / static_cast<double>(program.dense_shard.size) +
+                                   share.expert / static_cast<double>(program.expert_shard.size)
                              : share.dense + share.expert;
   OptimizerTime total;
   for (const ops::Work& work :

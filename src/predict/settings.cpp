@@ -179,8 +179,11 @@ Node read_parallelism(Reader& root, graph::Parallelism& p, LayoutText& layout) {
   s.integer("etp", p.sizes.etp, 1, kMaxRanks);
   layout.dp = s.reader().integer("dp", 0, 1, std::numeric_limits<std::int64_t>::max());
   std::int64_t zero = 1;
-  s.integer("zero", zero, 0, 1);
+  s.integer("zero", zero, 0, 3);
   p.zero = static_cast<int>(zero);
+  s.integer("fsdp_prefetch", p.fsdp_prefetch, 0, kMaxLayers);
+  s.boolean("reshard_after_forward", p.reshard_after_forward);
+  s.integer("hsdp_shard", p.hsdp_shard, 0, kMaxRanks);
   if (p.vpp > 1) p.schedule = graph::Schedule::interleaved;
   s.choice("schedule", p.schedule, kSchedules);
   if (p.vpp > 1 && p.schedule == graph::Schedule::one_f_one_b) {
@@ -376,6 +379,13 @@ void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
   if (p.microbatch_group_size > 0 && p.schedule != graph::Schedule::interleaved) {
     warnings.push_back(
         "[inert] parallelism.microbatch_group_size matters to the interleaved schedule only");
+  }
+  if (p.zero < 3 && (p.fsdp_prefetch != 1 || !p.reshard_after_forward)) {
+    warnings.push_back(
+        "[inert] parallelism.fsdp_prefetch and reshard_after_forward matter to zero 3 only");
+  }
+  if (p.zero == 0 && p.hsdp_shard > 0) {
+    warnings.push_back("[inert] parallelism.hsdp_shard matters only where zero shards something");
   }
   if (p.schedule == graph::Schedule::zb_h1 && p.sizes.pp == 1) {
     warnings.push_back("[inert] parallelism.schedule \"zb-h1\" saves no time without a pipeline");

@@ -326,6 +326,26 @@ TEST(PlanCheck, GroupsFillThePipeline) {
             std::vector<std::string>{"parallelism.vpp"});
 }
 
+TEST(PlanCheck, ShardingWantsNoPipelineAndWholeParts) {
+  Plan plan = scheduled(graph::Schedule::one_f_one_b, 1, 4);
+  for (const int zero : {2, 3}) {
+    plan.parallelism.zero = zero;
+    EXPECT_EQ(settings(graph::check(plan, 2)), std::vector<std::string>{"parallelism.zero"});
+  }
+  // dp 8 x cp 2; eight experts on four ranks have four replicas.
+  Plan wide = test::on_groups(test::TinySparse{}.make(), {1, 2, 8, 1, 4, 1}, 1);
+  wide.parallelism.zero = 3;
+  const auto faults = [&](std::int64_t shard) {
+    wide.parallelism.hsdp_shard = shard;
+    return settings(graph::check(wide, 16));
+  };
+  const std::vector<std::string> refused{"parallelism.hsdp_shard"};
+  EXPECT_TRUE(faults(0).empty());
+  EXPECT_TRUE(faults(4).empty());  // four copies, one replica of an expert each
+  EXPECT_EQ(faults(2), refused);   // eight copies
+  EXPECT_EQ(faults(3), refused);
+}
+
 TEST(Plan, MicroBatchesOfAPipeline) {
   Plan plan = legal();
   plan.workload.micro_batch_size = 2;

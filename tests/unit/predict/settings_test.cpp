@@ -49,6 +49,7 @@ TEST(Settings, EveryDefaultIsEchoed) {
     "workload": {"seq_len": 4096, "micro_batch_size": 1, "global_batch_size": 16},
     "parallelism": {
       "tp": 1, "cp": 1, "pp": 1, "vpp": 1, "ep": 1, "etp": 1, "dp": 16, "zero": 1,
+      "fsdp_prefetch": 1, "reshard_after_forward": true, "hsdp_shard": 0,
       "schedule": "1f1b",
       "microbatch_group_size": 0, "pipeline_layout": [32], "hierarchical_collectives": false, "cp_comm": "all_gather", "cp_layout": "zigzag",
       "sequence_parallel": false, "rank_order": "tp-cp-ep-dp-pp"
