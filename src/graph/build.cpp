@@ -130,6 +130,21 @@ void build_shards(Program& program, const Parallelism& p, const topology::Groups
   program.expert_copies = expert.copies;
 }
 
+/// What each kind of layer sends to host memory. Under uniform recomputation one layer of a block
+/// keeps an input: each is charged its share of it.
+void offload(Program& program, const Training& training) {
+  if (!training.offload.any()) return;
+  const bool blocks = training.recompute_method == RecomputeMethod::uniform;
+  const auto of = [&](LayerProgram& layer) {
+    const double share = layer.recompute && blocks ? real(training.recompute_num_layers) : 1.0;
+    layer.offloaded = layer.saved * (training.offload.activations / share);
+    if (training.offload.indices) layer.offloaded += layer.indices;
+    program.offloads = program.offloads || layer.offloaded.si() > 0.0;
+  };
+  for (LayerProgram& layer : program.layers) of(layer);
+  if (training.mtp_num_layers > 0) of(program.mtp);
+}
+
 /// Gradients of the embedding matrix are summed over the two stages that hold it.
 void build_embedding_reduce(Program& program, const topology::Groups& groups,
                             std::int64_t gpus_per_node) {
@@ -184,6 +199,7 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   }
 
   if (program.schedule == Schedule::zb_h1) split_backwards(program);
+  offload(program, plan.training);
 
   const topology::Groups groups = topology::groups_of_rank_zero(sizes, plan.parallelism.rank_order);
   build_embedding_reduce(program, groups, gpus_per_node);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/offload.h"
 #include "graph/schedule.h"
 #include "ops/element_bytes.h"
 #include "units/real.h"
@@ -19,6 +20,7 @@ struct LayerBytes {
   Bytes activations;
   Bytes indices;
   Bytes weight_operands;
+  Bytes most_offloaded;  // of one layer
   Bytes working_set;
   Bytes gathered;
   Bytes workspace;  // these three of the layers with the largest working_set + workspace
@@ -39,6 +41,7 @@ void add_layer(LayerBytes& sum, const LayerProgram& layer, std::int64_t block) {
   }
   sum.indices += layer.indices;
   sum.weight_operands += layer.weight_operands;
+  sum.most_offloaded = max(sum.most_offloaded, layer.offloaded);
   const double others = real(block - 1);
   const Bytes working_set = layer.working_set + layer.recomputed * others;
   if (sum.working_set + sum.workspace < working_set + layer.score_workspace) {
@@ -144,9 +147,14 @@ StageBytes stage_memory(const Program& program, const Training& training, std::i
   add("optimizer", state.optimizer);
   add("weights_gathered", buffers.weights);
   add("gradient_buffers", buffers.gradients);
-  add("checkpoints", layers.checkpoints * in_flight);
-  add("activations", layers.activations * in_flight);
-  add("saved_indices", layers.indices * in_flight);
+  const double stays = 1.0 - training.offload.activations;
+  const double indices_stay = training.offload.indices ? 0.0 : 1.0;
+  add("checkpoints", layers.checkpoints * (in_flight * stays));
+  add("activations", layers.activations * (in_flight * stays));
+  add("saved_indices", layers.indices * (in_flight * indices_stay));
+  add("offload_buffers", layers.most_offloaded * real(kOffloadBuffers));
+  result.host = (layers.checkpoints + layers.activations) * (in_flight * (1.0 - stays)) +
+                layers.indices * (in_flight * (1.0 - indices_stay));
   add("weight_gradient_operands", layers.weight_operands * waiting);
   if (loss_moment) {
     add("logits", logits);

@@ -21,6 +21,7 @@ struct MemoryItem {
 struct StageBytes {
   std::vector<MemoryItem> items;  // of the fullest moment; only those above zero
   Bytes allocated;                // their sum
+  Bytes host;                     // in host memory: what is offloaded, of all micro-batches
 };
 
 /// Bytes of weights (bf16), gradients and Adam state (12 B: fp32 master and two moments) of one

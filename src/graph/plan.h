@@ -68,6 +68,13 @@ struct Parallelism {
   std::array<topology::Axis, topology::kAxes> rank_order{};
 };
 
+/// What goes to host memory after a layer's forward and comes back before its backward.
+struct Offload {
+  double activations = 0.0;  // share of what layers keep: their inputs, or saved tensors
+  bool indices = false;      // top-k indices kept for backward
+  bool any() const { return activations > 0.0 || indices; }
+};
+
 struct Training {
   ops::Precision precision = ops::Precision::bf16;  // of linear layers and experts
   Recompute recompute = Recompute::full;
@@ -80,6 +87,7 @@ struct Training {
   std::int64_t mtp_stage = -1;  // pipeline stage that holds the MTP layers; -1: the last
   GradientType gradient = GradientType::fp32;
   std::int64_t loss_chunk_tokens = 0;  // 0: logits of all tokens at once
+  Offload offload;
 };
 
 struct Kernels {

@@ -42,6 +42,7 @@ struct LayerProgram {
   Bytes gathered;        // part of working_set: keys of other ranks
   Bytes gathered_again;  // part of both: gathered keys that recomputation makes
   Bytes score_workspace;  // of the selection
+  Bytes offloaded;        // part of saved and indices that goes to host memory
   Bytes weight_operands;  // zb_h1: what weight gradients that run later need
 };
 
@@ -106,6 +107,7 @@ struct Program {
   bool hierarchical = false;  // reduction and gathering over replicas, tier by tier
   std::int64_t fsdp_prefetch = 1;
   bool reshard_after_forward = true;
+  bool offloads = false;  // some layer has `offloaded` bytes
   Overlap overlap;
   // What-if factors on what is not in a list.
   double optimizer_scale = 1.0;

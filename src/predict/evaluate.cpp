@@ -6,6 +6,7 @@
 
 #include "collectives/collective.h"
 #include "cost/kernel_time.h"
+#include "graph/offload.h"
 #include "graph/schedule.h"
 #include "graph/sharded.h"
 #include "ops/element_bytes.h"
@@ -239,10 +240,51 @@ OptimizerTime optimizer_time(const Program& program, const Machine& machine, std
   return total;
 }
 
+/// Copies of a stage between its GPU and host memory, for one micro-batch.
+struct OffloadTime {
+  double busy = 0.0;  // seconds of each direction
+  double forward_exposed = 0.0;
+  double backward_exposed = 0.0;
+};
+
+/// Adds the copies of a chunk: what they lengthen its forward and its backward by.
+struct Lengthened {
+  double forward = 0.0;
+  double backward = 0.0;
+};
+Lengthened offload_chunk(const Program& program, const Machine& machine, const LayerCosts& costs,
+                         const Chunk& chunk, OffloadTime& stage) {
+  std::vector<graph::OffloadedLayer> forward;
+  std::vector<graph::OffloadedLayer> backward;
+  double forward_sum = 0.0;
+  double backward_sum = 0.0;
+  const bool split = program.schedule == graph::Schedule::zb_h1;
+  const auto add = [&](const LayerProgram& layer, const LayerCost& cost) {
+    const double copy = (layer.offloaded / machine.network.host.value).si();
+    const double back = cost.backward.span - (split ? cost.backward.weight : 0.0);
+    forward.push_back({cost.forward.span, copy});
+    backward.push_back({back, copy});
+    forward_sum += cost.forward.span;
+    backward_sum += back;
+    stage.busy += copy;
+  };
+  for (const std::int32_t layer : chunk.layers) {
+    add(program.layers[at(layer)], costs.layers[at(layer)]);
+  }
+  for (std::int64_t i = 0; i < chunk.mtp; ++i) add(program.mtp, costs.mtp);
+  std::reverse(backward.begin(), backward.end());
+  const Lengthened more{std::max(0.0, graph::offloaded_forward(forward) - forward_sum),
+                        std::max(0.0, graph::offloaded_backward(backward) - backward_sum)};
+  stage.forward_exposed += more.forward;
+  stage.backward_exposed += more.backward;
+  return more;
+}
+
 /// The schedule with and without the time of its sends.
 struct Pipeline {
-  graph::PipelineTimes times;  // seconds of each chunk
-  std::vector<double> busy;    // seconds of each stage over the step
+  graph::PipelineTimes times;        // seconds of each chunk
+  std::vector<double> busy;          // seconds of each stage over the step
+  std::vector<OffloadTime> offload;  // of each stage, where something is offloaded
   collectives::CollectiveTime send;
   graph::PipelineResult with_sends;
   graph::PipelineResult without_sends;
@@ -251,6 +293,7 @@ struct Pipeline {
 void run_pipelines(const Program& program, const Machine& machine, const LayerCosts& costs,
                    Pipeline& pipeline) {
   pipeline.busy.assign(at(program.pp), 0.0);
+  pipeline.offload.assign(program.offloads ? at(program.pp) : 0, {});
   graph::PipelineTimes& times = pipeline.times;
   times.pp = program.pp;
   times.vpp = program.vpp;
@@ -269,6 +312,12 @@ void run_pipelines(const Program& program, const Machine& machine, const LayerCo
       backward += cost.backward.span;
       weight += cost.backward.weight;
     });
+    if (program.offloads) {
+      const Lengthened more =
+          offload_chunk(program, machine, costs, chunk, pipeline.offload[at(chunk.stage)]);
+      forward += more.forward;
+      backward += more.backward;
+    }
     const bool split = program.schedule == graph::Schedule::zb_h1;
     times.forward.push_back(forward);
     times.backward.push_back(split ? backward - weight : backward);
@@ -439,6 +488,8 @@ const char* to_string(LeafBound bound) {
       return "latency";
     case LeafBound::schedule:
       return "schedule";
+    case LeafBound::host:
+      return "host";
   }
   return "";
 }
@@ -470,6 +521,10 @@ Evaluator::Evaluator(const Program& program) : program_(program), leaves_(progra
   contention_ = add("contention/dispatch_sms");
   pp_ = add(graph::kPipelineLeaf);
   dp_ = add(graph::kReplicaLeaf);
+  if (program.offloads) {
+    to_host_ = add("offload/to_host/forward");
+    from_host_ = add("offload/from_host/backward");
+  }
 }
 
 struct Workspace::Buffers {
@@ -510,6 +565,16 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
       tally.list(cost.forward, micro_batches);
       tally.list(cost.backward, micro_batches);
     });
+  }
+  if (program_.offloads) {
+    const OffloadTime& copies = pipeline.offload[at(critical)];
+    const Evidence evidence = machine.network.host.evidence;
+    const auto add = [&](std::int32_t leaf, double exposed) {
+      tally.add(leaf, micro_batches * exposed, LeafBound::host, evidence);
+      tally.overlapped(leaf, micro_batches * std::max(0.0, copies.busy - exposed), LeafBound::host);
+    };
+    add(to_host_, copies.forward_exposed);
+    add(from_host_, copies.backward_exposed);
   }
   const DataParallel& dp = step.dp[at(critical)];
   const double dp_busy = dp.reduce + dp.gather + step.synchronised;

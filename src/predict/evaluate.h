@@ -25,9 +25,10 @@ struct Machine {
   graph::Stack stack;
 };
 
-/// What bounds a leaf: the bounds of cost::Bound, then network transfer, latency and the schedule.
-enum class LeafBound { tensor, vector, memory, sm, launch, network, latency, schedule };
-inline constexpr int kLeafBounds = 8;
+/// What bounds a leaf: the bounds of cost::Bound, then network transfer, latency, the schedule and
+/// the link to host memory.
+enum class LeafBound { tensor, vector, memory, sm, launch, network, latency, schedule, host };
+inline constexpr int kLeafBounds = 9;
 const char* to_string(LeafBound bound);
 
 /// Kinds of communication, in report order.
@@ -92,6 +93,8 @@ class Evaluator {
   std::int32_t contention_;
   std::int32_t pp_;
   std::int32_t dp_;
+  std::int32_t to_host_ = -1;  // only where something is offloaded
+  std::int32_t from_host_ = -1;
 };
 
 }  // namespace hysim::predictor

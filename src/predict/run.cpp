@@ -7,6 +7,7 @@
 #include "graph/scale.h"
 #include "ops/model_flops.h"
 #include "predict/collective_rows.h"
+#include "units/text.h"
 
 namespace hysim::predictor {
 
@@ -99,6 +100,20 @@ Memory memory_of(const Run& run, const Machine& nominal, std::int64_t communicat
     memory.fits = Fit::tight;
   }
   return memory;
+}
+
+/// What offloading keeps in host memory, and whether a node has as much.
+void note_host_memory(const std::vector<graph::StageBytes>& stages, Job& job) {
+  Bytes most;
+  for (const graph::StageBytes& stage : stages) most = max(most, stage.host);
+  if (most.si() <= 0.0) return;
+  const Bytes node = most * static_cast<double>(job.cluster.gpus_per_node);
+  job.assumptions.push_back("offloading keeps up to " + units::format(most) +
+                            " of host memory a GPU, " + units::format(node) + " a node");
+  if (job.cluster.host_memory.si() <= 0.0 || node <= job.cluster.host_memory) return;
+  job.warnings.push_back("[host-memory] offloading needs " + units::format(node) +
+                         " of host memory a node; the cluster states " +
+                         units::format(job.cluster.host_memory));
 }
 
 std::vector<BreakdownLeaf> breakdown(const Run& run) {
@@ -197,6 +212,7 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
     }
   });
   result.memory = memory_of(result, nominal, communicators);
+  note_host_memory(result.stages, job);
   result.job = std::move(job);
   return result;
 }

@@ -276,6 +276,27 @@ OverlapText read_overlap(Section& s) {
   return given;
 }
 
+/// "offload": {"activations": true or a share, "indices": true}
+void read_offload(Section& s, graph::Offload& offload) {
+  Reader reader = s.reader().object("offload");
+  const Node* const activations = reader.raw("activations");
+  if (activations != nullptr && activations->is_boolean()) {
+    offload.activations = activations->as_boolean() ? 1.0 : 0.0;
+  } else if (activations != nullptr && !activations->is_number()) {
+    reader.fault("activations",
+                 "\"activations\" must be true, false or a share from 0 to 1, found " +
+                     config::to_text(*activations));
+  } else {
+    offload.activations = reader.number("activations", 0.0, 0.0, 1.0);
+  }
+  offload.indices = reader.boolean("indices", false);
+  reader.finish();
+  Node echo = Node::object();
+  echo.set("activations", Node::number(offload.activations));
+  echo.set("indices", Node::boolean(offload.indices));
+  s.echo().set("offload", std::move(echo));
+}
+
 Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::string& stack) {
   Section s(root, "training");
   stack = s.reader().string("stack", kDefaultStack);
@@ -301,6 +322,7 @@ Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::
   s.echo().set("mtp_stage", Node::integer(t.mtp_stage));
   s.choice("gradient_dtype", t.gradient, kGradients);
   s.integer("loss_chunk_tokens", t.loss_chunk_tokens, 0, kMaxTokens);
+  read_offload(s, t.offload);
   return s.finish();
 }
 
@@ -369,6 +391,21 @@ void report(const std::vector<graph::PlanFault>& plan_faults, const Node& settin
   }
 }
 
+/// Whether any layer keeps its top-k indices from forward to backward (graph/layer.cpp).
+bool keeps_indices(const Plan& plan) {
+  const graph::Training& t = plan.training;
+  if (plan.model.indexer.top_k <= 0) return false;
+  if (plan.kernels.selection_replay || t.recompute == graph::Recompute::none) return true;
+  if (t.recompute == graph::Recompute::selective && !t.recompute_modules.core_attn) return true;
+  if (t.recompute == graph::Recompute::full &&
+      t.recompute_method == graph::RecomputeMethod::block) {
+    return true;
+  }
+  return std::any_of(
+      plan.model.layers.begin(), plan.model.layers.end(),
+      [](const model::LayerSpec& layer) { return layer.index == model::IndexRole::shared; });
+}
+
 /// Settings that change nothing in this job.
 void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
                 std::vector<std::string>& warnings) {
@@ -389,6 +426,9 @@ void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
   }
   if (p.schedule == graph::Schedule::zb_h1 && p.sizes.pp == 1) {
     warnings.push_back("[inert] parallelism.schedule \"zb-h1\" saves no time without a pipeline");
+  }
+  if (t.offload.indices && !keeps_indices(plan)) {
+    warnings.push_back("[inert] training.offload.indices moves nothing: no indices are kept");
   }
   const bool selects_again =
       t.recompute == graph::Recompute::full ||
@@ -584,6 +624,15 @@ void check_precisions(const Job& job, const Node& document, Faults& faults) {
   refuse(job.plan.kernels.selection_precision, "kernels.selection_precision");
 }
 
+/// Offloading needs the rate of copies to host memory.
+void check_offload(const Job& job, const Node& document, Faults& faults) {
+  if (!job.plan.training.offload.any() || job.cluster.host_bandwidth.value > 0.0) return;
+  report({{"training.offload", "the cluster " + in_quotes(job.cluster.name) +
+                                   " states no \"host_bandwidth\": how fast a GPU copies to host "
+                                   "memory"}},
+         document, faults);
+}
+
 /// Settings whose defaults depend on the documents named.
 Node resolved(Node echo, const Plan& plan) {
   Node& parallelism = *echo.find("parallelism");
@@ -615,6 +664,7 @@ Job resolve_settings(const Resources& resources, const Scenario& scenario,
   faults.throw_if_any();
   complete_plan(settings, job, document, faults);
   check_precisions(job, document, faults);
+  check_offload(job, document, faults);
   faults.throw_if_any();
 
   const Plan& plan = job.plan;

@@ -20,6 +20,7 @@ struct Field {
   config::Sourced Cluster::*member;
   bool zero_allowed = false;
   double most = 1.0;  // of the high end
+  bool optional = false;
 };
 constexpr Field kFields[] = {
     {"nic_bandwidth", "B/s", &Cluster::nic_bandwidth, false, 1e18},
@@ -27,6 +28,7 @@ constexpr Field kFields[] = {
     {"ring_loss_per_doubling", "1", &Cluster::ring_loss_per_doubling, true},
     {"all_to_all_efficiency", "1", &Cluster::all_to_all_efficiency},
     {"dispatch_efficiency", "1", &Cluster::dispatch_efficiency},
+    {"host_bandwidth", "B/s", &Cluster::host_bandwidth, false, 1e18, true},
 };
 
 /// "h20-96:64x8" taken apart; nothing when the text has no such form.
@@ -73,6 +75,7 @@ Cluster parse_cluster(std::string_view text, std::string_view path) {
   }
   reader.ignore("note");
   for (const Field& field : kFields) {
+    if (field.optional && !reader.has(field.key)) continue;
     const config::Node* const value = reader.required(field.key);
     if (value == nullptr) continue;
     const std::size_t before = faults.count();
@@ -89,6 +92,7 @@ Cluster parse_cluster(std::string_view text, std::string_view path) {
       reader.fault(field.key, field.most == 1.0 ? "must be at most 1" : "is too large");
     }
   }
+  cluster.host_memory = reader.bytes("host_memory", Bytes(0.0));
   reader.finish();
   faults.throw_if_any();
   return cluster;
@@ -128,6 +132,8 @@ Network resolve(const Cluster& cluster, const config::Sampler& sampler) {
   network.ring_loss_per_doubling = known(cluster.ring_loss_per_doubling);
   network.all_to_all_efficiency = known(cluster.all_to_all_efficiency);
   network.dispatch_efficiency = known(cluster.dispatch_efficiency);
+  const Known<double> host = known(cluster.host_bandwidth);
+  network.host = {BytesPerSecond(host.value), host.evidence};
   return network;
 }
 

@@ -27,6 +27,9 @@ struct Cluster {
                                            // beyond two
   config::Sourced all_to_all_efficiency;   // share of the line, NCCL all-to-all
   config::Sourced dispatch_efficiency;     // share of the line, fused MoE dispatch (DeepEP)
+  config::Sourced host_bandwidth;  // copies between a GPU and host memory (PCIe), per GPU and
+                                   // direction; 0: not stated
+  Bytes host_memory;               // of a node, for offloading; 0: not stated
 
   std::int64_t gpus() const { return nodes * gpus_per_node; }
 };
@@ -38,6 +41,7 @@ struct Network {
   Known<double> ring_loss_per_doubling;
   Known<double> all_to_all_efficiency;
   Known<double> dispatch_efficiency;
+  Known<BytesPerSecond> host;  // copies to and from host memory; 0: not stated
 };
 Network resolve(const Cluster& cluster, const config::Sampler& sampler);
 
