@@ -4,6 +4,7 @@
 #include <string>
 
 #include "hysim/prediction.h"
+#include "hysim/whatif.h"
 
 namespace hysim {
 
@@ -16,6 +17,11 @@ struct TextStyle {
 /// {"value", "unit", "low", "high"}.
 std::string to_json(const Prediction& prediction);
 std::string to_json(const Comparison& comparison);
+
+/// hysim.sensitivity/1, hysim.breakeven/1 and hysim.sweep/1.
+std::string to_json(const Sensitivity& result);
+std::string to_json(const Breakeven& result);
+std::string to_json(const Sweep& result);
 
 /// The first screen: the answer first, then where the time goes.
 std::string to_text(const Prediction& prediction, const TextStyle& style = {});

@@ -175,6 +175,9 @@ int run_checked(int argc, char** argv, std::string_view commit) {
   add_show(app, action);
   add_schema(app, action);
   add_completion(app, action);
+  add_sensitivity(app, action);
+  add_breakeven(app, action);
+  add_sweep(app, action);
 
   if (const auto text = about_commands(app, argc, argv)) {
     write_stdout(*text);

@@ -26,7 +26,7 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool csv) {
     command.add_option(name, target, what)->type_name("FILE|-")->group("Output");
   };
   add("--json", options.json, "JSON to a file, or alone to stdout");
-  if (csv) add("--csv", options.csv, "breakdown as CSV");
+  if (csv) add("--csv", options.csv, "rows as CSV");
   add("--md", options.markdown, "Markdown");
   command.add_option("--color", options.color, "auto, always or never")
       ->type_name("WHEN")

@@ -43,5 +43,8 @@ void add_list(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_schema(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
+void add_sensitivity(CLI::App& app, Action& action);
+void add_breakeven(CLI::App& app, Action& action);
+void add_sweep(CLI::App& app, Action& action);
 
 }  // namespace hysim::cli

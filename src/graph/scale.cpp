@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "config/reader.h"
+#include "config/words.h"
+
 namespace hysim::graph {
 
 namespace {
@@ -61,6 +64,24 @@ const ScaleName* find_scale_name(std::string_view name) {
   const auto found =
       std::find_if(names.begin(), names.end(), [&](const ScaleName& n) { return n.name == name; });
   return found == names.end() ? nullptr : &*found;
+}
+
+std::string unknown_scale_name(std::string_view name) {
+  std::vector<std::string> known;
+  std::string near;
+  std::string list;
+  for (const ScaleName& candidate : scale_names()) {
+    known.emplace_back(candidate.name);
+    list += (list.empty() ? "" : ", ") + known.back();
+    // "topk" is most likely "kernels.topk".
+    if (known.back().ends_with("." + std::string(name))) near = known.back();
+  }
+  for (const char* section : {"", "kernels.", "communication."}) {
+    if (near.empty()) near = config::nearest(section + std::string(name), known);
+  }
+  return "nothing to scale is named " + config::in_quotes(name) +
+         (near.empty() ? "" : "; did you mean " + config::in_quotes(near) + "?") +
+         " (names: " + list + ")";
 }
 
 bool covers(const ScaleName& name, std::string_view path) {

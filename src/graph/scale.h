@@ -24,6 +24,9 @@ const std::vector<ScaleName>& scale_names();
 /// Null when nothing has this name.
 const ScaleName* find_scale_name(std::string_view name);
 
+/// Says that nothing has this name, which is nearest, and all names.
+std::string unknown_scale_name(std::string_view name);
+
 /// Whether a breakdown path belongs to a name.
 bool covers(const ScaleName& name, std::string_view path);
 

@@ -6,10 +6,10 @@
 #include <stdexcept>
 
 #include "config/reader.h"
-#include "config/sha256.h"
 #include "config/words.h"
 #include "hysim/explain.h"
 #include "predict/explain.h"
+#include "predict/request.h"
 #include "predict/run.h"
 #include "predict/scenario.h"
 
@@ -17,6 +17,7 @@ namespace hysim {
 
 namespace {
 
+using predictor::Inputs;
 using predictor::Job;
 using predictor::Override;
 using predictor::Run;
@@ -31,107 +32,6 @@ constexpr std::size_t kMaxHypotheses = 256;
 // Draws behind the range of one hypothesis; its nominal value needs none.
 constexpr std::int64_t kHypothesisDraws = 50;
 constexpr std::size_t kMany = 1'000'000;  // so many combinations are not counted further
-
-/// A Resources that notes what was read, for Prediction::inputs.
-class Inputs {
- public:
-  explicit Inputs(const Resources& resources) : seen_(std::make_shared<Seen>()) {
-    recording_ = resources;
-    recording_.read = [inner = resources, seen = seen_](std::string_view path) {
-      std::optional<std::string> text = inner.read(path);
-      if (text) (*seen)[inner.describe(path)] = config::sha256_hex(*text);
-      return text;
-    };
-  }
-  const Resources& resources() const { return recording_; }
-  void add(const ScenarioText& scenario) {
-    (*seen_)[scenario.path] = config::sha256_hex(scenario.text);
-  }
-  std::vector<InputFile> files() const {
-    std::vector<InputFile> files;
-    for (const auto& [path, hash] : *seen_) files.push_back({path, hash});
-    return files;
-  }
-
- private:
-  using Seen = std::map<std::string, std::string>;
-  std::shared_ptr<Seen> seen_;
-  Resources recording_;
-};
-
-/// A fault of the frame's `key`, or of the whole document when it has no such key.
-[[noreturn]] void refuse(const Scenario& scenario, std::string_view key, std::string message) {
-  const config::Node* const at = scenario.document.find(key);
-  config::Faults faults;
-  faults.add(at != nullptr ? *at : scenario.document, config::child_pointer("", key),
-             std::move(message));
-  throw InputError(faults.diagnostics());
-}
-
-const Variant& find_variant(const Scenario& scenario, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Variant& variant : scenario.variants) {
-    if (variant.name == name) return variant;
-    names.push_back(variant.name);
-  }
-  const std::string near = config::nearest(name, names);
-  std::string known;
-  for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
-  refuse(scenario, "variants",
-         "no variant is named " + config::in_quotes(name) +
-             (near.empty() ? "" : "; did you mean " + config::in_quotes(near) + "?") +
-             " (variants: " + known + ")");
-}
-
-std::vector<Override> parse_sets(const std::vector<SetText>& sets, const Scenario& scenario) {
-  std::vector<Override> overrides;
-  for (const SetText& text : sets) {
-    overrides.push_back(predictor::parse_override(text, scenario.variants));
-  }
-  return overrides;
-}
-
-/// What one --set did to the variants asked for.
-struct Effect {
-  bool applies = false;  // to at least one of them
-  bool changes = false;
-};
-
-void note_effects(const Scenario& scenario, const std::vector<Variant>& variants,
-                  const std::vector<Override>& overrides, std::vector<Effect>& effects) {
-  for (const Variant& variant : variants) {
-    std::vector<Override> applied;
-    config::Node before =
-        predictor::variant_document(scenario, variant.steps, variant.name, applied);
-    for (std::size_t i = 0; i < overrides.size(); ++i) {
-      applied.push_back(overrides[i]);
-      config::Node after =
-          predictor::variant_document(scenario, variant.steps, variant.name, applied);
-      effects[i].applies = effects[i].applies || overrides[i].variant.empty() ||
-                           overrides[i].variant == variant.name;
-      effects[i].changes = effects[i].changes || !(before == after);
-      before = std::move(after);
-    }
-  }
-}
-
-/// A --set that leaves everything as it was is a mistake, most likely of spelling.
-void require_effects(const std::vector<SetText>& texts, const std::vector<Effect>& effects) {
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    if (effects[i].changes) continue;
-    throw InputError(
-        {Diagnostic{"--set " + texts[i], 0, 0, "",
-                    effects[i].applies ? "changes nothing: the setting has this value already"
-                                       : "changes nothing: another variant is asked for"}});
-  }
-}
-
-void require_effects(const Scenario& scenario, const std::vector<Variant>& variants,
-                     const std::vector<SetText>& texts, const std::vector<Override>& overrides) {
-  std::vector<Effect> effects(overrides.size());
-  note_effects(scenario, variants, overrides, effects);
-  require_effects(texts, effects);
-}
 
 /// Resolves and runs variants of one scenario; a settings document is run once.
 class Runner {
@@ -223,9 +123,10 @@ std::vector<Hypothesis> hypotheses(Runner& runner, const Scenario& scenario,
   }
   if (axes.empty()) return {};
   if (combinations > kMaxHypotheses) {
-    refuse(scenario, "unpublished",
-           "makes " + std::to_string(combinations) + (combinations == kMany ? " or more" : "") +
-               " combinations; at most " + std::to_string(kMaxHypotheses) + " are run");
+    predictor::refuse(scenario, "unpublished",
+                      "makes " + std::to_string(combinations) +
+                          (combinations == kMany ? " or more" : "") + " combinations; at most " +
+                          std::to_string(kMaxHypotheses) + " are run");
   }
   std::vector<Hypothesis> rows;
   for (std::size_t c = 0; c < combinations; ++c) {
@@ -248,10 +149,6 @@ std::vector<Hypothesis> hypotheses(Runner& runner, const Scenario& scenario,
   return rows;
 }
 
-void require_draws(std::int64_t draws) {
-  if (draws < 0) throw std::invalid_argument("draws must not be negative");
-}
-
 Prediction finished(const Run& run, std::uint64_t seed, const Inputs& inputs) {
   Prediction prediction = predictor::to_prediction(run, seed);
   prediction.inputs = inputs.files();
@@ -261,14 +158,13 @@ Prediction finished(const Run& run, std::uint64_t seed, const Inputs& inputs) {
 /// The variant that `options` ask for.
 std::shared_ptr<const Run> run_variant(Inputs& inputs, const ScenarioText& text,
                                        const PredictOptions& options) {
-  require_draws(options.draws);
+  predictor::require_draws(options.draws);
   inputs.add(text);
   const Scenario scenario = predictor::parse_scenario(text);
-  const Variant& variant =
-      options.variant.empty() ? scenario.variants.front() : find_variant(scenario, options.variant);
-  const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+  const Variant& variant = predictor::variant_or_first(scenario, options.variant);
+  const std::vector<Override> overrides = predictor::parse_sets(options.sets, scenario.variants);
   predictor::check_settings(scenario, overrides);
-  require_effects(scenario, {variant}, options.sets, overrides);
+  predictor::require_effects(scenario, {variant}, options.sets, overrides);
   Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
                 options.executor);
   return runner.get(variant.name, variant.steps, overrides, true);
@@ -297,17 +193,17 @@ Explanation explain(const Resources& resources, const ScenarioText& text,
 
 Comparison compare(const Resources& resources, const ScenarioText& text,
                    const CompareOptions& options) {
-  require_draws(options.draws);
+  predictor::require_draws(options.draws);
   Inputs inputs(resources);
   inputs.add(text);
   const Scenario scenario = predictor::parse_scenario(text);
-  const Variant& baseline = options.baseline.empty() ? scenario.variants.front()
-                                                     : find_variant(scenario, options.baseline);
-  const Variant& candidate = options.candidate.empty() ? scenario.variants.back()
-                                                       : find_variant(scenario, options.candidate);
-  const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+  const Variant& baseline = predictor::variant_or_first(scenario, options.baseline);
+  const Variant& candidate = options.candidate.empty()
+                                 ? scenario.variants.back()
+                                 : predictor::find_variant(scenario, options.candidate);
+  const std::vector<Override> overrides = predictor::parse_sets(options.sets, scenario.variants);
   predictor::check_settings(scenario, overrides);
-  require_effects(scenario, scenario.variants, options.sets, overrides);
+  predictor::require_effects(scenario, scenario.variants, options.sets, overrides);
   Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
                 options.executor);
   Comparison comparison;
@@ -339,22 +235,25 @@ Comparison compare(const Resources& resources, const ScenarioText& text,
 
 Comparison compare(const Resources& resources, const ScenarioText& a, const ScenarioText& b,
                    const CompareOptions& options) {
-  require_draws(options.draws);
+  predictor::require_draws(options.draws);
   Comparison comparison;
   std::vector<std::shared_ptr<const Run>> runs;
   std::vector<std::string> names;
-  std::vector<Effect> effects(options.sets.size());
+  std::vector<predictor::Effect> effects(options.sets.size());
+  const Scenario scenarios[] = {predictor::parse_scenario(a), predictor::parse_scenario(b)};
+  // A --set may name a variant that only one of the two has.
+  std::vector<Variant> variants = scenarios[0].variants;
+  variants.insert(variants.end(), scenarios[1].variants.begin(), scenarios[1].variants.end());
+  const std::vector<Override> overrides = predictor::parse_sets(options.sets, variants);
   for (const bool first : {true, false}) {
     const ScenarioText& text = first ? a : b;
+    const Scenario& scenario = scenarios[first ? 0 : 1];
     Inputs inputs(resources);
     inputs.add(text);
-    const Scenario scenario = predictor::parse_scenario(text);
     const std::string& wanted = first ? options.baseline : options.candidate;
-    const Variant& variant =
-        wanted.empty() ? scenario.variants.front() : find_variant(scenario, wanted);
-    const std::vector<Override> overrides = parse_sets(options.sets, scenario);
+    const Variant& variant = predictor::variant_or_first(scenario, wanted);
     predictor::check_settings(scenario, overrides);
-    note_effects(scenario, {variant}, overrides, effects);
+    predictor::note_effects(scenario, {variant}, overrides, effects);
     Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
                   options.executor);
     runs.push_back(runner.get(variant.name, variant.steps, overrides, true));
@@ -366,7 +265,7 @@ Comparison compare(const Resources& resources, const ScenarioText& a, const Scen
     names.push_back(name);
     comparison.variants.push_back(std::move(prediction));
   }
-  require_effects(options.sets, effects);
+  predictor::require_effects(options.sets, effects);
   comparison.speedup = make_speedup(*runs[0], *runs[1], names[0], names[1]);
   const double tokens_a = static_cast<double>(comparison.variants[0].seq_len) *
                           static_cast<double>(comparison.variants[0].global_batch_size);

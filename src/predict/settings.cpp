@@ -326,19 +326,6 @@ Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::
   return s.finish();
 }
 
-/// "topk" is most likely "kernels.topk".
-std::string unknown_scale_name(const std::string& key, const std::vector<std::string>& known) {
-  std::string near;
-  std::string list;
-  for (const std::string& name : known) {
-    if (name.ends_with("." + key)) near = name;
-    list += (list.empty() ? "" : ", ") + name;
-  }
-  if (near.empty()) near = config::nearest(key, known);
-  return "nothing to scale is named " + in_quotes(key) +
-         (near.empty() ? "" : "; did you mean " + in_quotes(near) + "?") + " (names: " + list + ")";
-}
-
 Node read_kernels(Reader& root, graph::Kernels& k) {
   Section s(root, "kernels");
   s.choice("selection", k.selection, kSelections);
@@ -364,11 +351,9 @@ Node read_scale(Reader& root, std::vector<graph::Scale>& scale) {
   Reader reader = root.object("scale");
   Node echo = Node::object();
   if (!reader.node().is_object()) return echo;
-  std::vector<std::string> known;
-  for (const graph::ScaleName& name : graph::scale_names()) known.emplace_back(name.name);
   for (const auto& [key, value] : reader.node().as_object()) {
     if (graph::find_scale_name(key) == nullptr) {
-      reader.fault(key, unknown_scale_name(key, known));
+      reader.fault(key, graph::unknown_scale_name(key));
       continue;
     }
     const double factor = reader.number(key, 1.0, kLeast, kMost);
@@ -461,6 +446,10 @@ void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
 bool has_experts(const Plan& plan) { return plan.model.moe.num_experts > 1; }
 
 void note_assumptions(Job& job) {
+  for (const graph::Scale& scale : job.plan.scale) {
+    job.assumptions.push_back("what if: " + scale.name + " takes " +
+                              config::to_text(Node::number(scale.factor)) + " of its time");
+  }
   std::string names;
   for (std::size_t i = 0; i < job.gpu.fields.size(); ++i) {
     if (job.gpu.fields[i].kind != config::SourceKind::assumed) continue;

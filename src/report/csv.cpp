@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "report/csv_parts.h"
 #include "report/views.h"
 
 namespace hysim::report {
@@ -12,7 +13,20 @@ namespace {
 
 constexpr std::string_view kColumns = "path,kind,bound_by,time_s,low_s,high_s";
 
-std::string field(std::string_view text) {
+void append(const BreakdownLeaf& leaf, std::string& out) {
+  out += csv_field(leaf.path);
+  out += ',';
+  out += to_string(leaf.kind);
+  out += ',' + csv_field(leaf.bound_by);
+  out += ',' + csv_number(leaf.time.value.si());
+  out += ',' + csv_number(leaf.time.low.si());
+  out += ',' + csv_number(leaf.time.high.si());
+  out += '\n';
+}
+
+}  // namespace
+
+std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) {
@@ -22,24 +36,11 @@ std::string field(std::string_view text) {
   return quoted + '"';
 }
 
-std::string number(double value) {
+std::string csv_number(double value) {
   std::array<char, 32> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return std::string(buffer.data(), end.ptr);
 }
-
-void append(const BreakdownLeaf& leaf, std::string& out) {
-  out += field(leaf.path);
-  out += ',';
-  out += to_string(leaf.kind);
-  out += ',' + field(leaf.bound_by);
-  out += ',' + number(leaf.time.value.si());
-  out += ',' + number(leaf.time.low.si());
-  out += ',' + number(leaf.time.high.si());
-  out += '\n';
-}
-
-}  // namespace
 
 std::string to_csv(const Prediction& prediction) {
   std::string out = std::string(kColumns) + "\n";
@@ -51,7 +52,7 @@ std::string to_csv(const Comparison& comparison) {
   std::string out = "scenario,variant," + std::string(kColumns) + "\n";
   for (const auto& variant : comparison.variants) {
     for (const auto& leaf : variant.breakdown) {
-      out += field(variant.scenario) + ',' + field(variant.variant) + ',';
+      out += csv_field(variant.scenario) + ',' + csv_field(variant.variant) + ',';
       append(leaf, out);
     }
   }

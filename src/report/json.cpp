@@ -1,72 +1,16 @@
 // hysim.prediction/1 and hysim.comparison/1: every field of the structs under fixed names, in SI.
 // A quantity is {"value", "unit", "low", "high"}; without a range the three agree.
 #include <cstdint>
-#include <limits>
-#include <string_view>
 
-#include "config/node.h"
-#include "config/version.h"
-#include "hysim/errors.h"
 #include "hysim/report.h"
+#include "report/json_parts.h"
 #include "report/views.h"
 
 namespace hysim {
 
 namespace {
 
-using config::Node;
-
-constexpr std::string_view kSecond = "s";
-constexpr std::string_view kByte = "B";
-constexpr std::string_view kOne = "1";
-
-Node text(std::string_view value) { return Node::string(std::string(value)); }
-
-Node ranged(double value, double low, double high, std::string_view unit) {
-  return Node::object({{"value", Node::number(value)},
-                       {"unit", text(unit)},
-                       {"low", Node::number(low)},
-                       {"high", Node::number(high)}});
-}
-Node quantity(double value, std::string_view unit) { return ranged(value, value, value, unit); }
-template <class D>
-Node ranged(const Ranged<Quantity<D>>& value, std::string_view unit) {
-  return ranged(value.value.si(), value.low.si(), value.high.si(), unit);
-}
-Node ranged(const Ranged<double>& value, std::string_view unit) {
-  return ranged(value.value, value.low, value.high, unit);
-}
-
-template <class Items, class Make>
-Node array_of(const Items& items, Make make) {
-  Node::Array nodes;
-  for (const auto& item : items) nodes.push_back(make(item));
-  return Node::array(std::move(nodes));
-}
-
-Node texts(const std::vector<std::string>& items) {
-  return array_of(items, [](const std::string& item) { return text(item); });
-}
-
-/// A document inside a document; text that is no JSON stays text.
-Node embedded(const std::string& document) {
-  if (document.empty()) return Node::null();
-  try {
-    return config::parse(document, "");
-  } catch (const InputError&) {
-    return text(document);
-  }
-}
-
-/// JSON readers hold integers to 2^63 or less; a larger seed is written as its digits.
-Node seed(std::uint64_t value) {
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    return text(std::to_string(value));
-  }
-  return Node::integer(static_cast<std::int64_t>(value));
-}
-
-Node tool() { return Node::object({{"name", text("hysim")}, {"version", text(config::kVersion)}}); }
+using namespace report::json;
 
 Node parts_of(const std::vector<MemoryPart>& parts) {
   Node result = Node::object();
@@ -177,11 +121,7 @@ Node node_of(const Prediction& p) {
                                  {"assumed", Node::number(p.evidence.assumed)}})},
       {"assumptions", texts(p.assumptions)},
       {"warnings", texts(p.warnings)},
-      {"inputs",
-       array_of(p.inputs,
-                [](const InputFile& input) {
-                  return Node::object({{"path", text(input.path)}, {"sha256", text(input.sha256)}});
-                })},
+      {"inputs", files(p.inputs)},
       {"resolved_scenario", embedded(p.resolved_scenario)},
   });
 }

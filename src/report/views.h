@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hysim/prediction.h"
+#include "hysim/whatif.h"
 #include "report/document.h"
 
 namespace hysim::report {
@@ -15,6 +16,10 @@ Document prediction_document(const Prediction& prediction,
                              const std::vector<std::string>& notes = {});
 Document comparison_document(const Comparison& comparison,
                              const std::vector<std::string>& notes = {});
+
+Document sensitivity_document(const Sensitivity& result);
+Document breakeven_document(const Breakeven& result);
+Document sweep_document(const Sweep& result);
 
 /// Adds the warnings as a section; text views leave them to stderr, files keep them.
 void add_warnings(Document& document, const std::vector<std::string>& warnings);
@@ -29,5 +34,8 @@ std::size_t variant_index(const std::string& name, const std::vector<Prediction>
 /// RFC 4180 with a header line: one row a breakdown leaf, times in seconds.
 std::string to_csv(const Prediction& prediction);
 std::string to_csv(const Comparison& comparison);
+/// One row a part and an input; one row a combination.
+std::string to_csv(const Sensitivity& result);
+std::string to_csv(const Sweep& result);
 
 }  // namespace hysim::report
