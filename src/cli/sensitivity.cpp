@@ -74,7 +74,8 @@ void add_sensitivity(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  hysim sensitivity glm-5.1-1m-h20-512 --variant hyscale\n"
-      "  hysim sensitivity glm-5.1-1m-h20-512 --variant hyscale --baseline megatron-cudnn\n"
+      "  hysim sensitivity glm-5.1-1m-h20-512 --variant hyscale \\\n"
+      "    --baseline megatron-cudnn\n"
       "  hysim sensitivity ./mine.json --csv rows.csv");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -116,7 +116,7 @@ void add_sweep(CLI::App& app, Action& action) {
       ->group("Output");
   command
       ->add_option("--metric", arguments->metric,
-                   "of the chart: step_time, tokens, mfu, peak_memory, speedup")
+                   "step_time, tokens, mfu, peak_memory, speedup")
       ->type_name("NAME")
       ->check(CLI::IsMember(report::sweep_metric_words()).description(""))
       ->group("Output");

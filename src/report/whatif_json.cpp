@@ -104,8 +104,7 @@ std::string to_json(const Breakeven& b) {
 std::string to_json(const Sweep& s) {
   Node node = head("hysim.sweep/1", s.scenario, s.variant, s.baseline);
   node.set("axes", array_of(s.axes, [](const SweepAxis& axis) {
-             return Node::object(
-                 {{"path", text(axis.path)}, {"values", array_of(axis.values, embedded)}});
+             return Node::object({{"path", text(axis.path)}, {"values", texts(axis.values)}});
            }));
   node.set("rows", array_of(s.rows, [&](const SweepRow& row) { return node_of(row, s.axes); }));
   return finished(std::move(node), s);
