@@ -9,6 +9,7 @@
 #include "config/words.h"
 #include "hysim/explain.h"
 #include "predict/explain.h"
+#include "predict/profiles.h"
 #include "predict/request.h"
 #include "predict/run.h"
 #include "predict/scenario.h"
@@ -38,12 +39,12 @@ class Runner {
  public:
   Runner(const Resources& resources, const Scenario& scenario, const RunOptions& options,
          const Executor& executor)
-      : resources_(resources), scenario_(scenario), options_(options), executor_(executor) {}
+      : profiles_(resources), scenario_(scenario), options_(options), executor_(executor) {}
 
   std::shared_ptr<const Run> get(const std::string& variant, const std::vector<VariantStep>& steps,
                                  const std::vector<Override>& overrides, bool breakdown_ranges) {
     const config::Node document = predictor::variant_document(scenario_, steps, variant, overrides);
-    Job job = predictor::resolve(resources_, scenario_, variant, document);
+    Job job = predictor::resolve(profiles_, scenario_, variant, document);
     const std::string key =
         config::to_text(job.resolved) + (breakdown_ranges ? variant : std::string());
     if (const auto found = runs_.find(key); found != runs_.end()) return found->second;
@@ -55,7 +56,7 @@ class Runner {
   }
 
  private:
-  const Resources& resources_;
+  predictor::Profiles profiles_;
   const Scenario& scenario_;
   RunOptions options_;
   const Executor& executor_;

@@ -13,7 +13,10 @@ Inputs::Inputs(const Resources& resources) : seen_(std::make_shared<Seen>()) {
   recording_ = resources;
   recording_.read = [inner = resources, seen = seen_](std::string_view path) {
     std::optional<std::string> text = inner.read(path);
-    if (text) (*seen)[inner.describe(path)] = config::sha256_hex(*text);
+    if (text) {
+      const auto [entry, first] = seen->try_emplace(inner.describe(path));
+      if (first) entry->second = config::sha256_hex(*text);
+    }
     return text;
   };
 }

@@ -48,12 +48,14 @@ Bytes fullest(const std::vector<graph::StageBytes>& stages) {
   return most;
 }
 
-double percentile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = place - std::floor(place);
-  return sorted[below] + part * (sorted[above] - sorted[below]);
+/// Linear interpolation between the two samples next to the place; reorders the samples.
+double percentile(std::vector<double>& samples, double share) {
+  const double place = share * static_cast<double>(samples.size() - 1);
+  const auto below = samples.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(samples.begin(), below, samples.end());
+  const double above =
+      below + 1 == samples.end() ? *below : *std::min_element(below + 1, samples.end());
+  return *below + (place - std::floor(place)) * (above - *below);
 }
 
 template <class Q>
@@ -161,9 +163,9 @@ void set_machine(const Job& job, const config::Sampler& sampler, Machine& machin
 
 Ranged<double> ranged(double nominal, std::vector<double> samples) {
   if (samples.empty()) return {nominal, nominal, nominal};
-  std::sort(samples.begin(), samples.end());
-  return {nominal, std::min(nominal, percentile(samples, kLowPercentile)),
-          std::max(nominal, percentile(samples, kHighPercentile))};
+  const double low = percentile(samples, kLowPercentile);
+  const double high = percentile(samples, kHighPercentile);
+  return {nominal, std::min(nominal, low), std::max(nominal, high)};
 }
 
 Run run(Job job, const RunOptions& options, const Executor& executor) {

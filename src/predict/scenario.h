@@ -16,6 +16,7 @@
 #include "hysim/predict.h"
 #include "hysim/prediction.h"
 #include "hysim/resources.h"
+#include "predict/profiles.h"
 #include "topology/cluster.h"
 
 namespace hysim::predictor {
@@ -93,6 +94,9 @@ struct Job {
 
 /// Reads the settings, loads what they name and checks the plan. Throws InputError.
 Job resolve(const Resources& resources, const Scenario& scenario, const std::string& variant,
+            const config::Node& settings);
+/// The same with the documents that `profiles` has read before.
+Job resolve(Profiles& profiles, const Scenario& scenario, const std::string& variant,
             const config::Node& settings);
 
 }  // namespace hysim::predictor

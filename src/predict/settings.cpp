@@ -10,6 +10,7 @@
 #include "config/reader.h"
 #include "config/words.h"
 #include "graph/scale.h"
+#include "predict/profiles.h"
 #include "predict/scenario.h"
 #include "units/real.h"
 
@@ -510,19 +511,18 @@ Settings read_settings(Reader& root) {
 /// Loads the documents that settings name. A name that nothing has is a fault where it is written.
 class Loader {
  public:
-  Loader(const Resources& resources, Reader& root, Faults& faults)
-      : resources_(resources), root_(root), faults_(faults) {}
+  Loader(Profiles& profiles, Reader& root, Faults& faults)
+      : profiles_(profiles), root_(root), faults_(faults) {}
 
   void load(const Settings& settings, Job& job) {
     named(root_, "model", "models", settings.model,
-          [&] { job.plan.model = model::load_transformer(resources_, settings.model); });
-    const bool has_cluster = named(root_, "cluster", kClusters, settings.cluster, [&] {
-      job.cluster = topology::load_cluster(resources_, settings.cluster);
-    });
+          [&] { job.plan.model = profiles_.model(settings.model); });
+    const bool has_cluster = named(root_, "cluster", kClusters, settings.cluster,
+                                   [&] { job.cluster = profiles_.cluster(settings.cluster); });
     if (has_cluster) load_gpu(settings.cluster, job);
     Reader training = root_.object("training");
     named(training, "stack", "hw_profiles/stacks", settings.stack,
-          [&] { job.stack = graph::load_stack(resources_, settings.stack); });
+          [&] { job.stack = profiles_.stack(settings.stack); });
   }
 
  private:
@@ -530,7 +530,7 @@ class Loader {
   static constexpr std::string_view kGpus = "hw_profiles/gpus";
 
   bool exists(std::string_view folder, std::string_view name) const {
-    return resources_.read(config::named_path(folder, name)).has_value();
+    return profiles_.resources().read(config::named_path(folder, name)).has_value();
   }
 
   /// False when `load` failed: a fault of the document named, or of `key`, which names none.
@@ -556,19 +556,24 @@ class Loader {
   /// The cluster's GPU: named by a cluster document, or in the scenario as GPU:NODESxGPUS.
   void load_gpu(const std::string& cluster, Job& job) {
     const std::string& gpu = job.cluster.gpu;
-    const auto load = [&] { job.gpu = hardware::load_gpu_profile(resources_, gpu); };
+    const auto load = [&] { job.gpu = profiles_.gpu(gpu); };
+    try {
+      load();
+      return;
+    } catch (const InputError&) {  // loaded again where its fault belongs
+    }
     if (exists(kGpus, gpu) || !exists(kClusters, cluster)) {
       named(root_, "cluster", kGpus, gpu, load);
       return;
     }
     const config::NamedDocument text =
-        config::load_named(resources_, kClusters, "cluster", cluster, "");
+        config::load_named(profiles_.resources(), kClusters, "cluster", cluster, "");
     const Node document = config::parse(text.text, text.path);
     Reader reader(document, "", faults_);
     named(reader, "gpu", kGpus, gpu, load);
   }
 
-  const Resources& resources_;
+  Profiles& profiles_;
   Reader& root_;
   Faults& faults_;
 };
@@ -638,8 +643,8 @@ Node resolved(Node echo, const Plan& plan) {
   return echo;
 }
 
-Job resolve_settings(const Resources& resources, const Scenario& scenario,
-                     const std::string& variant, const Node& document) {
+Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::string& variant,
+                     const Node& document) {
   Faults faults;
   Reader root(document, "", faults);
   Settings settings = read_settings(root);
@@ -649,7 +654,7 @@ Job resolve_settings(const Resources& resources, const Scenario& scenario,
   job.scenario = scenario.name;
   job.variant = variant;
   job.plan = settings.plan;
-  Loader(resources, root, faults).load(settings, job);
+  Loader(profiles, root, faults).load(settings, job);
   faults.throw_if_any();
   complete_plan(settings, job, document, faults);
   check_precisions(job, document, faults);
@@ -683,8 +688,14 @@ void check_settings(const Node& settings, Faults& faults) {
 
 Job resolve(const Resources& resources, const Scenario& scenario, const std::string& variant,
             const Node& settings) {
+  Profiles profiles(resources);
+  return resolve(profiles, scenario, variant, settings);
+}
+
+Job resolve(Profiles& profiles, const Scenario& scenario, const std::string& variant,
+            const Node& settings) {
   try {
-    return resolve_settings(resources, scenario, variant, settings);
+    return resolve_settings(profiles, scenario, variant, settings);
   } catch (const InputError& error) {
     throw InputError(placed(scenario, error.diagnostics()));
   }
