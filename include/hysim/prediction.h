@@ -101,6 +101,22 @@ struct Utilisation {
   std::string convention;  // what is counted
 };
 
+/// Model FLOP of one token, forward and backward, by one way to count sparse attention.
+struct FlopCount {
+  std::string name;  // "absorbed", "up_projected", "dense"
+  Flops per_token;
+  std::string convention;
+};
+
+/// What one GPU of a pipeline stage does.
+struct StageCost {
+  std::int64_t stage = 0;
+  Seconds forward;          // of one micro-batch, through all chunks of the stage
+  Seconds backward;         // of one micro-batch, recomputation included
+  Seconds busy;             // both, over the step
+  double flop_share = 0.0;  // of the FLOP that all stages execute
+};
+
 /// Shares of the step time by what its constants rest on; they sum to 1.
 struct EvidenceShares {
   double this_gpu = 0.0;
@@ -133,7 +149,9 @@ struct Prediction {
   Ranged<double> tokens_per_second_per_gpu;
   Utilisation mfu;
   Utilisation hfu;
+  std::vector<FlopCount> model_flops;  // mfu's first; others where they differ
   Memory memory;
+  std::vector<StageCost> stages;
   std::int64_t critical_stage = 0;
   std::vector<BreakdownLeaf> breakdown;
   std::vector<CommunicationRow> communication;

@@ -1,6 +1,7 @@
 #include "ops/model_flops.h"
 
 #include "ops/segments.h"
+#include "ops/sparse_count.h"
 #include "units/real.h"
 
 namespace hysim::ops {
@@ -36,28 +37,30 @@ double ffn_matrix(const model::Transformer& m, FfnKind kind) {
 
 /// Training FLOP of one layer over a sequence.
 double layer_training_flops(const model::Transformer& m, const model::LayerSpec& layer,
-                            std::int64_t seq_len, IndexerLoss loss) {
+                            std::int64_t seq_len, IndexerLoss loss, SparseCount count) {
   const model::Attention& a = m.attention;
   const Segment all{0, seq_len};
   const double causal = real(causal_pairs(all));
   double flops = 3.0 * real(seq_len) * layer_matrix_flops_per_token(m, layer);
   const double n = real(a.num_heads);
-  switch (layer.attention) {
+  const double up_projected = real(a.qk_nope_head_dim + a.qk_rope_head_dim + a.v_head_dim);
+  const bool as_dense = layer.attention == AttentionKind::dsa && count == SparseCount::dense;
+  switch (as_dense ? AttentionKind::mla : layer.attention) {
     case AttentionKind::gqa: {
       const double pairs =
           a.sliding_window > 0 ? real(selected_pairs(all, a.sliding_window)) : causal;
       return flops + 3.0 * 2.0 * pairs * n * 2.0 * real(a.head_dim);
     }
     case AttentionKind::mla:
-      return flops +
-             3.0 * 2.0 * causal * n * real(a.qk_nope_head_dim + a.qk_rope_head_dim + a.v_head_dim);
+      return flops + 3.0 * 2.0 * causal * n * up_projected;
     case AttentionKind::dsa:
       break;
   }
   const double selected = real(selected_pairs(all, m.indexer.top_k));
   const double latent = real(a.kv_lora_rank);
   const double rope = real(a.qk_rope_head_dim);
-  flops += 3.0 * 2.0 * selected * n * (2.0 * latent + rope);
+  const double absorbed = 2.0 * latent + rope;
+  flops += 3.0 * 2.0 * selected * n * (count == SparseCount::absorbed ? absorbed : up_projected);
   if (layer.index != IndexRole::computes) return flops;
   const double projection = real(seq_len) * index_projection_flops_per_token(m);
   const double pair_flops = real(m.indexer.num_heads) * real(m.indexer.head_dim + 1);
@@ -86,14 +89,19 @@ double head_flops_per_token(const model::Transformer& m) {
 
 Flops model_flops_per_sequence(const model::Transformer& m, std::int64_t seq_len, IndexerLoss loss,
                                std::int64_t mtp_layers) {
+  return model_flops_per_sequence(m, seq_len, loss, mtp_layers, SparseCount::absorbed);
+}
+
+Flops model_flops_per_sequence(const model::Transformer& m, std::int64_t seq_len, IndexerLoss loss,
+                               std::int64_t mtp_layers, SparseCount count) {
   double flops = 3.0 * real(seq_len) * head_flops_per_token(m);
   for (const model::LayerSpec& layer : m.layers) {
-    flops += layer_training_flops(m, layer, seq_len, loss);
+    flops += layer_training_flops(m, layer, seq_len, loss, count);
   }
   if (mtp_layers > 0 && !m.layers.empty()) {
     const model::LayerSpec layer = model::mtp_layer(m);
     const double joining = 3.0 * real(seq_len) * 2.0 * 2.0 * real(m.hidden) * real(m.hidden);
-    flops += real(mtp_layers) * (layer_training_flops(m, layer, seq_len, loss) + joining +
+    flops += real(mtp_layers) * (layer_training_flops(m, layer, seq_len, loss, count) + joining +
                                  3.0 * real(seq_len) * head_flops_per_token(m));
   }
   return Flops(flops);

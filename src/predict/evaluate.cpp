@@ -510,6 +510,41 @@ const char* to_string(CommKind kind) {
   return "";
 }
 
+namespace {
+
+double list_flops(const graph::TaskList& list) {
+  double flops = 0.0;
+  for (const graph::Task& task : list) {
+    if (const auto* work = std::get_if<ops::Work>(&task.work)) flops += work->total_flops().si();
+  }
+  return flops;
+}
+
+double layer_flops(const LayerProgram& layer) {
+  return list_flops(layer.forward) + list_flops(layer.backward);
+}
+
+/// Adds what one rank executes of a chunk for one micro-batch.
+void add_flops(const Program& program, const Chunk& chunk, double& flops) {
+  if (chunk.embedding) flops += layer_flops(program.embedding);
+  for (const std::int32_t layer : chunk.layers) flops += layer_flops(program.layers[at(layer)]);
+  flops += static_cast<double>(chunk.mtp) * layer_flops(program.mtp);
+  flops += static_cast<double>(chunk.losses) * layer_flops(program.head);
+}
+
+void set_stages(const Program& program, const LayerCosts& costs, std::vector<StageTime>& stages) {
+  stages.assign(at(program.pp), {});
+  for (const Chunk& chunk : program.chunks) {
+    StageTime& stage = stages[at(chunk.stage)];
+    for_each_part(costs, chunk, [&](const LayerCost& cost) {
+      stage.forward += cost.forward.span;
+      stage.backward += cost.backward.span;
+    });
+  }
+}
+
+}  // namespace
+
 Evaluator::Evaluator(const Program& program) : program_(program), leaves_(program.leaves) {
   const auto add = [this](std::string_view path) {
     leaves_.emplace_back(path);
@@ -602,7 +637,9 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
 
   result.step = step.seconds;
   result.critical_stage = critical;
+  result.stages.clear();
   if (detailed) {
+    set_stages(program_, costs, result.stages);
     result.communication[static_cast<std::size_t>(CommKind::pp)] = {
         sends * program_.pipeline_send.bytes.si(), pp_busy, pp_exposed,
         program_.pipeline_send.group.nodes > 1};
@@ -613,28 +650,17 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
 }
 
 double Evaluator::executed_flops(std::int64_t gpus_per_stage) const {
-  const auto list_flops = [](const graph::TaskList& list) {
-    double flops = 0.0;
-    for (const graph::Task& task : list) {
-      if (const auto* work = std::get_if<ops::Work>(&task.work)) {
-        flops += work->total_flops().si();
-      }
-    }
-    return flops;
-  };
-  const auto layer_flops = [&](const LayerProgram& layer) {
-    return list_flops(layer.forward) + list_flops(layer.backward);
-  };
   double flops = 0.0;
-  for (const Chunk& chunk : program_.chunks) {
-    if (chunk.embedding) flops += layer_flops(program_.embedding);
-    for (const std::int32_t layer : chunk.layers) {
-      flops += layer_flops(program_.layers[at(layer)]);
-    }
-    flops += static_cast<double>(chunk.mtp) * layer_flops(program_.mtp);
-    flops += static_cast<double>(chunk.losses) * layer_flops(program_.head);
-  }
+  for (const Chunk& chunk : program_.chunks) add_flops(program_, chunk, flops);
   return flops * static_cast<double>(program_.micro_batches) * static_cast<double>(gpus_per_stage);
+}
+
+std::vector<double> Evaluator::stage_flops() const {
+  std::vector<double> stages(at(program_.pp), 0.0);
+  for (const Chunk& chunk : program_.chunks) {
+    add_flops(program_, chunk, stages[at(chunk.stage)]);
+  }
+  return stages;
 }
 
 }  // namespace hysim::predictor

@@ -43,6 +43,12 @@ struct CommTotal {
   bool network = false;  // crosses nodes
 };
 
+/// Seconds of one micro-batch on one stage, all its chunks.
+struct StageTime {
+  double forward = 0.0;
+  double backward = 0.0;
+};
+
 /// Result of one evaluation; vectors are indexed by Evaluator::leaves().
 struct Evaluation {
   double step = 0.0;
@@ -53,6 +59,7 @@ struct Evaluation {
   std::vector<std::array<double, kLeafBounds>> bounds;  // seconds by what binds
   std::array<double, config::kEvidenceKinds> evidence{};
   std::array<CommTotal, kCommKinds> communication{};
+  std::vector<StageTime> stages;
 };
 
 /// Memory that evaluations, one at a time, use again: the first of a program makes it as large as
@@ -83,6 +90,8 @@ class Evaluator {
 
   /// Tensor and vector FLOP of all GPUs in one step; `gpus_per_stage` ranks do each stage's work.
   double executed_flops(std::int64_t gpus_per_stage) const;
+  /// FLOP of one rank of each stage for one micro-batch.
+  std::vector<double> stage_flops() const;
 
  private:
   const graph::Program& program_;

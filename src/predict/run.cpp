@@ -6,6 +6,7 @@
 
 #include "graph/scale.h"
 #include "ops/model_flops.h"
+#include "ops/sparse_count.h"
 #include "predict/collective_rows.h"
 #include "units/text.h"
 
@@ -153,6 +154,43 @@ EvidenceShares evidence(const Evaluation& nominal) {
           share(config::Evidence::datasheet), share(config::Evidence::assumed)};
 }
 
+std::vector<StageCost> stage_costs(const Run& run, std::int64_t micro_batches) {
+  double flops = 0.0;
+  for (const double stage : run.stage_flops) flops += stage;
+  std::vector<StageCost> stages;
+  for (std::size_t s = 0; s < run.nominal.stages.size(); ++s) {
+    const StageTime& time = run.nominal.stages[s];
+    stages.push_back({static_cast<std::int64_t>(s), Seconds(time.forward), Seconds(time.backward),
+                      Seconds((time.forward + time.backward) * static_cast<double>(micro_batches)),
+                      flops > 0.0 ? run.stage_flops[s] / flops : 0.0});
+  }
+  return stages;
+}
+
+/// Model FLOP of a token as MFU counts them, then the ways that count a sparse model otherwise.
+std::vector<FlopCount> flop_counts(const graph::Plan& plan) {
+  using ops::SparseCount;
+  const auto per_token = [&](SparseCount count) {
+    return ops::model_flops_per_sequence(plan.model, plan.workload.seq_len,
+                                         plan.training.indexer_loss, plan.training.mtp_num_layers,
+                                         count) /
+           static_cast<double>(plan.workload.seq_len);
+  };
+  std::vector<FlopCount> counts = {
+      {"absorbed", per_token(SparseCount::absorbed), ops::kModelFlopConvention}};
+  const auto add = [&](const char* name, SparseCount count, const char* convention) {
+    const Flops flops = per_token(count);
+    if (flops != counts.front().per_token) counts.push_back({name, flops, convention});
+  };
+  add("up_projected", SparseCount::up_projected,
+      "the same with sparse attention in the heads' own dimensions instead of the latent's "
+      "(Megatron-LM PR 6148)");
+  add("dense", SparseCount::dense,
+      "as if attention were dense: every causal pair, no indexer (counters that do not know "
+      "sparse attention)");
+  return counts;
+}
+
 }  // namespace
 
 void set_machine(const Job& job, const config::Sampler& sampler, Machine& machine) {
@@ -182,6 +220,7 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
   result.nominal = evaluator.evaluate(nominal, true);
   result.collectives = collective_rows(program, nominal, result.nominal.critical_stage);
   result.executed_flops = evaluator.executed_flops(sizes.world() / sizes.pp);
+  result.stage_flops = evaluator.stage_flops();
   for (std::int64_t s = 0; s < program.pp; ++s) {
     result.stages.push_back(graph::stage_memory(program, job.plan.training, s));
   }
@@ -269,7 +308,9 @@ Prediction to_prediction(const Run& run, std::uint64_t seed) {
                       "executed FLOPs of all kernels, recomputation and head padding included; "
                       "every rank counted as its stage's slowest");
 
+  p.model_flops = flop_counts(plan);
   p.memory = run.memory;
+  p.stages = stage_costs(run, p.micro_batches);
   p.critical_stage = run.nominal.critical_stage;
   p.breakdown = breakdown(run);
   for (std::size_t k = 0; k < kCommKinds; ++k) {

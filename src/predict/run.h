@@ -22,6 +22,7 @@ struct Run {
   std::vector<std::string> leaves;
   Evaluation nominal;
   double executed_flops = 0.0;                // all GPUs, one step
+  std::vector<double> stage_flops;            // one rank of each stage, one micro-batch
   std::vector<double> steps;                  // seconds, one per draw
   std::vector<double> device_bytes;           // fullest stage, one per draw
   std::vector<std::vector<double>> critical;  // per leaf, one per draw

@@ -95,7 +95,23 @@ Node node_of(const Prediction& p) {
       {"tokens_per_second_per_gpu", ranged(p.tokens_per_second_per_gpu, "1/s")},
       {"mfu", utilisation_of(p.mfu)},
       {"hfu", utilisation_of(p.hfu)},
+      {"model_flops", array_of(p.model_flops,
+                               [](const FlopCount& count) {
+                                 return Node::object(
+                                     {{"name", text(count.name)},
+                                      {"per_token", quantity(count.per_token.si(), "flop")},
+                                      {"convention", text(count.convention)}});
+                               })},
       {"memory", memory_of(p.memory)},
+      {"stages", array_of(p.stages,
+                          [](const StageCost& stage) {
+                            return Node::object(
+                                {{"stage", Node::integer(stage.stage)},
+                                 {"forward", quantity(stage.forward.si(), kSecond)},
+                                 {"backward", quantity(stage.backward.si(), kSecond)},
+                                 {"busy", quantity(stage.busy.si(), kSecond)},
+                                 {"flop_share", Node::number(stage.flop_share)}});
+                          })},
       {"critical_stage", Node::integer(p.critical_stage)},
       {"breakdown", array_of(p.breakdown,
                              [](const BreakdownLeaf& leaf) {

@@ -60,21 +60,55 @@ void add_memory(Document& document, const Memory& memory) {
     table.rows.push_back(std::move(row));
   };
   for (const MemoryPart& part : memory.parts) add(part.name, part.bytes);
-  std::string stages;
   for (const StageMemory& stage : memory.by_stage) {
-    if (stage.stage == memory.fullest_stage) {
-      add("Allocated", stage.allocated, true);
-      add("Reserved, with fragmentation", stage.reserved);
-      add("Device, with context and NCCL", stage.device);
-    } else {
-      stages +=
-          (stages.empty() ? "" : ", ") + std::to_string(stage.stage) + ": " + text_of(stage.device);
-    }
+    if (stage.stage != memory.fullest_stage) continue;
+    add("Allocated", stage.allocated, true);
+    add("Reserved, with fragmentation", stage.reserved);
+    add("Device, with context and NCCL", stage.device);
   }
   document.add(
       Heading{"Memory of the fullest GPU (stage " + std::to_string(memory.fullest_stage) + ")"});
   document.add(std::move(table));
-  if (!stages.empty()) document.add(Paragraph{"Other stages: " + stages, Tone::faint});
+}
+
+/// Time, work and memory of the stages; neighbours that read alike share a row.
+void add_stages(Document& document, const Prediction& p) {
+  if (p.stages.size() < 2) return;
+  Table table;
+  table.columns = {{"stage", Align::left}, {"layers"}, {"forward"}, {"backward"}, {"busy %"},
+                   {"% of FLOP"},          {"memory"}};
+  std::size_t first = 0;
+  for (std::size_t s = 0; s < p.stages.size(); ++s) {
+    const StageCost& stage = p.stages[s];
+    const double busy = p.step_time.value > Seconds{} ? stage.busy / p.step_time.value : 0.0;
+    Row row{
+        {std::to_string(s),
+         s < p.layout.layers_per_stage.size() ? std::to_string(p.layout.layers_per_stage[s]) : "",
+         text_of(stage.forward), text_of(stage.backward), significant(100.0 * busy),
+         significant(100.0 * stage.flop_share),
+         s < p.memory.by_stage.size() ? text_of(p.memory.by_stage[s].device) : ""}};
+    const bool alike =
+        s > 0 &&
+        std::equal(row.cells.begin() + 1, row.cells.end(), table.rows.back().cells.begin() + 1,
+                   [](const Cell& a, const Cell& b) { return a.text == b.text; });
+    if (alike) {
+      table.rows.back().cells[0].text = std::to_string(first) + "-" + std::to_string(s);
+    } else {
+      first = s;
+      table.rows.push_back(std::move(row));
+    }
+  }
+  document.add(Heading{"Stages (one micro-batch; busy over the step)"});
+  document.add(std::move(table));
+}
+
+std::string flops_text(const std::vector<FlopCount>& counts) {
+  std::string text;
+  for (const FlopCount& count : counts) {
+    text += (text.empty() ? "" : ", ") + significant(count.per_token.si() / 1e9, 4) + " GFLOP";
+    if (counts.size() > 1) text += " " + count.name;
+  }
+  return text;
 }
 
 /// "communication/cp/forward" -> "CP"
@@ -173,6 +207,7 @@ Document prediction_document(const Prediction& p, const std::vector<std::string>
   add("Tokens/s/GPU", with_range(p.tokens_per_second_per_gpu, kPlain));
   add("MFU", with_range(p.mfu.fraction, kPercent));
   add("HFU", with_range(p.hfu.fraction, kPercent));
+  if (!p.model_flops.empty()) add("Model FLOP/token", flops_text(p.model_flops));
   add("Peak memory",
       with_range(p.memory.peak_per_gpu) + " of " + text_of(p.memory.capacity) + " on stage " +
           std::to_string(p.memory.fullest_stage) + ": " +
@@ -190,6 +225,7 @@ Document prediction_document(const Prediction& p, const std::vector<std::string>
   document.add(std::move(table));
   add_breakdown(document, p);
   add_memory(document, p.memory);
+  add_stages(document, p);
   add_communication(document, p);
   add_collectives(document, p);
   document.add(Heading{"Conventions"});

@@ -87,7 +87,14 @@ void write(Writer& w, const Prediction& p) {
     << p.micro_batch_size << p.global_batch_size << p.micro_batches;
   write(w, p.layout);
   w << p.step_time << p.tokens_per_second_per_gpu << p.mfu << p.hfu;
+  for (const FlopCount& count : p.model_flops) {
+    w << count.name << count.per_token.si() << count.convention;
+  }
   write(w, p.memory);
+  for (const StageCost& stage : p.stages) {
+    w << stage.stage << stage.forward.si() << stage.backward.si() << stage.busy.si()
+      << stage.flop_share;
+  }
   w << p.critical_stage;
   for (const BreakdownLeaf& leaf : p.breakdown) {
     w << leaf.path << leaf.time << to_string(leaf.kind) << leaf.bound_by;

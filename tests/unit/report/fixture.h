@@ -55,6 +55,16 @@ inline Prediction prediction_of(std::string variant, std::vector<BreakdownLeaf> 
   p.hfu.fraction = {fraction * 1.31, fraction * 1.31 / 1.18, fraction * 1.31 / 0.86};
   p.hfu.convention = "every flop the kernels execute, recomputation included";
 
+  p.model_flops = {{"absorbed", Flops(333.6e9), "as executed"},
+                   {"up_projected", Flops(298.1e9), "in the heads' own dimensions"},
+                   {"dense", Flops(1268.0e9), "every causal pair"}};
+  // Ends of 9 layers, alike stages of 10 between them.
+  for (std::int64_t s = 0; s < 8; ++s) {
+    const double layers = s == 0 || s == 7 ? 9.0 : 10.0;
+    p.stages.push_back(
+        {s, Seconds(0.01 * layers), Seconds(0.03 * layers), Seconds(0.64 * layers), layers / 78.0});
+  }
+
   const auto stage_of = [](std::int64_t stage, double saved) {
     StageMemory memory;
     memory.stage = stage;

@@ -96,6 +96,25 @@ void expect_prediction(const json& node, const Prediction& p) {
     expect_parts(stage.at("parts"), p.memory.by_stage[i].parts);
   }
 
+  ASSERT_EQ(node.at("model_flops").size(), p.model_flops.size());
+  for (std::size_t i = 0; i < p.model_flops.size(); ++i) {
+    const json& count = node.at("model_flops").at(i);
+    EXPECT_EQ(count.at("name"), p.model_flops[i].name);
+    EXPECT_EQ(count.at("per_token").at("value").get<double>(), p.model_flops[i].per_token.si());
+    EXPECT_EQ(count.at("per_token").at("unit"), "flop");
+    EXPECT_EQ(count.at("convention"), p.model_flops[i].convention);
+  }
+  ASSERT_EQ(node.at("stages").size(), p.stages.size());
+  for (std::size_t i = 0; i < p.stages.size(); ++i) {
+    const json& stage = node.at("stages").at(i);
+    EXPECT_EQ(stage.at("stage"), p.stages[i].stage);
+    EXPECT_EQ(stage.at("forward").at("value").get<double>(), p.stages[i].forward.si());
+    EXPECT_EQ(stage.at("backward").at("value").get<double>(), p.stages[i].backward.si());
+    EXPECT_EQ(stage.at("busy").at("value").get<double>(), p.stages[i].busy.si());
+    EXPECT_EQ(stage.at("busy").at("unit"), "s");
+    EXPECT_EQ(stage.at("flop_share").get<double>(), p.stages[i].flop_share);
+  }
+
   ASSERT_EQ(node.at("breakdown").size(), p.breakdown.size());
   double critical = 0.0;
   for (std::size_t i = 0; i < p.breakdown.size(); ++i) {
