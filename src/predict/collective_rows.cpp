@@ -90,20 +90,30 @@ Collective over_replicas(Kind kind, const topology::GroupShape& group, double by
   return op;
 }
 
-/// Reduction of gradients and gathering of weights of one part of a stage.
+/// Reduction of gradients and gathering of weights of one part of a stage: once a step, with ZeRO-2
+/// reductions and with ZeRO-3 gathers too in every micro-batch.
 void add_replicas(Rows& rows, const Program& program, const ParameterShare& share) {
-  const auto add = [&](Kind kind, const topology::GroupShape& group, double bytes) {
+  const std::int64_t reductions = program.zero >= 2 ? program.micro_batches : 1;
+  const std::int64_t gathers =
+      program.zero >= 3 ? program.micro_batches * (program.reshard_after_forward ? 2 : 1) : 1;
+  const auto add = [&](Kind kind, const topology::GroupShape& group, double bytes,
+                       std::int64_t count) {
     const Collective op = over_replicas(kind, group, bytes, program.hierarchical);
-    rows.add(graph::kReplicaLeaf, op, 1, program.replica_scale);
+    rows.add(graph::kReplicaLeaf, op, count, program.replica_scale);
   };
-  const auto add_both = [&](const topology::GroupShape& group, double parameters) {
-    const bool sharded = program.zero >= 1;
-    add(sharded ? Kind::reduce_scatter : Kind::all_reduce, group,
-        parameters * program.gradient_bytes);
-    if (sharded) add(Kind::all_gather, group, parameters * ops::kBf16Bytes);
+  const auto add_both = [&](const topology::GroupShape& group, const topology::GroupShape& shard,
+                            const topology::GroupShape& copies, double parameters) {
+    const double gradients = parameters * program.gradient_bytes;
+    if (program.zero == 0) {
+      add(Kind::all_reduce, group, gradients, 1);
+      return;
+    }
+    add(Kind::reduce_scatter, shard, gradients, reductions);
+    add(Kind::all_reduce, copies, gradients / static_cast<double>(shard.size), reductions);
+    add(Kind::all_gather, shard, parameters * ops::kBf16Bytes, gathers);
   };
-  add_both(program.dense_group, share.dense);
-  add_both(program.expert_group, share.expert);
+  add_both(program.dense_group, program.dense_shard, program.dense_copies, share.dense);
+  add_both(program.expert_group, program.expert_shard, program.expert_copies, share.expert);
 }
 
 void add_chunk(Rows& rows, const Program& program, const Chunk& chunk) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,6 +57,26 @@ TEST(CollectiveRows, AddUpToTheCommunicationRows) {
       EXPECT_NEAR(seconds[row.kind] / row.time.si(), 1.0, 1e-9) << row.kind;
     }
     EXPECT_EQ(bytes.size(), p.communication.size());
+  }
+}
+
+// Sharded state gathers and reduces more often: the rows count as the communication rows do.
+TEST(CollectiveRows, CountTheTrafficOfShardedState) {
+  for (const std::vector<SetText>& sets : std::vector<std::vector<SetText>>{
+           {"parallelism.zero=0"},
+           {"parallelism.zero=2"},
+           {"parallelism.zero=3"},
+           {"parallelism.zero=3", "parallelism.reshard_after_forward=false"},
+           {"parallelism.zero=3", "parallelism.hsdp_shard=4"}}) {
+    const Prediction p = predict_nominal(test::dense(), sets);
+    double bytes = 0.0;
+    for (const CollectiveRow& row : p.collectives) {
+      if (axis_of(row) == "dp") {
+        bytes += static_cast<double>(row.count) * row.busbw.si() * row.time.si();
+      }
+    }
+    ASSERT_EQ(p.communication.size(), 1U);
+    EXPECT_NEAR(bytes / p.communication.front().bytes_per_rank.si(), 1.0, 1e-9) << sets.back();
   }
 }
 
