@@ -87,6 +87,45 @@ void check_experts(const Plan& plan, Checker& checker) {
   check_imbalance(plan, checker);
 }
 
+/// Megatron-LM builds one grid of ranks for attention and one for experts and refuses orders in
+/// which the two would cut the pipeline differently (parallel_state.py, initialize_model_parallel:
+/// "When not using pp-last rank ordering, the data parallel size of the attention and moe layers
+/// must be the same", and the check of pipeline groups after it). A model without experts has the
+/// second grid all the same, with expert tensor parallelism tp and ep 1.
+void check_rank_order(const Plan& plan, Checker& checker) {
+  const topology::GroupSizes& s = plan.parallelism.sizes;
+  const bool experts = uses_moe(plan.model);
+  if (s.pp == 1 || plan.parallelism.rank_order.back() == topology::Axis::pp) return;
+  const std::int64_t etp = experts ? s.etp : s.tp;
+  if (s.tp * s.cp * s.dp % (s.ep * etp) != 0) return;  // said already
+  const std::int64_t edp = s.tp * s.cp * s.dp / (s.ep * etp);
+  if (edp != s.dp) {
+    checker.fault("parallelism.rank_order",
+                  "pp must stand last unless experts have as many replicas as attention has (" +
+                      std::to_string(edp) + " against dp = " + std::to_string(s.dp) +
+                      "); Megatron-LM refuses it as well");
+    return;
+  }
+  std::int64_t dense_below = 1;
+  std::int64_t expert_below = 1;
+  for (const topology::Axis axis : plan.parallelism.rank_order) {
+    if (axis == topology::Axis::pp) break;
+    if (axis == topology::Axis::tp) {
+      dense_below *= s.tp;
+      expert_below *= etp;
+    } else if (axis == topology::Axis::cp) {
+      dense_below *= s.cp;
+    } else if (axis == topology::Axis::ep) {
+      expert_below *= s.ep;
+    }  // dp counts the same in both
+  }
+  if (dense_below == expert_below) return;
+  checker.fault("parallelism.rank_order",
+                "stages of attention and of experts would hold different ranks (" +
+                    std::to_string(dense_below) + " and " + std::to_string(expert_below) +
+                    " ranks before pp); put pp last (Megatron-LM refuses it as well)");
+}
+
 /// A chunk may not begin with a layer that reuses the indices of an earlier one.
 void check_index_sharing(const Plan& plan, Checker& checker) {
   std::int64_t layer = 0;
@@ -227,6 +266,7 @@ std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
     checker.fault(std::move(fault.setting), std::move(fault.message));
   }
   check_experts(plan, checker);
+  check_rank_order(plan, checker);
   const std::int64_t layers = static_cast<std::int64_t>(plan.model.layers.size());
   const auto& layout = p.layers_per_chunk;
   if (static_cast<std::int64_t>(layout.size()) != plan.chunks()) {

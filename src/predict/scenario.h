@@ -92,11 +92,12 @@ struct Job {
   std::vector<std::string> warnings;
 };
 
-/// Reads the settings, loads what they name and checks the plan. Throws InputError.
+/// Reads the settings, loads what they name and, unless it is not to be `judged`, checks the plan.
+/// Throws InputError. A plan that is not judged may be illegal: searches change it first.
 Job resolve(const Resources& resources, const Scenario& scenario, const std::string& variant,
-            const config::Node& settings);
+            const config::Node& settings, bool judged = true);
 /// The same with the documents that `profiles` has read before.
 Job resolve(Profiles& profiles, const Scenario& scenario, const std::string& variant,
-            const config::Node& settings);
+            const config::Node& settings, bool judged = true);
 
 }  // namespace hysim::predictor

@@ -9,6 +9,7 @@
 #include "config/named.h"
 #include "config/reader.h"
 #include "config/words.h"
+#include "graph/near_layouts.h"
 #include "graph/scale.h"
 #include "predict/profiles.h"
 #include "predict/scenario.h"
@@ -578,8 +579,30 @@ class Loader {
   Faults& faults_;
 };
 
-/// Job::plan completed by the documents named, and checked.
-void complete_plan(const Settings& settings, Job& job, const Node& document, Faults& faults) {
+// How many legal layouts an illegal one is answered with.
+constexpr std::size_t kNearLayouts = 3;
+
+/// Whether other sizes could cure the fault.
+bool is_of_layout(const graph::PlanFault& fault) {
+  return fault.setting.starts_with("parallelism") || fault.setting.starts_with("workload.");
+}
+
+/// Adds to the last fault which legal layouts are nearest, unless no layout would cure them all.
+void suggest_layouts(const Plan& plan, std::int64_t gpus, std::int64_t dp,
+                     std::vector<graph::PlanFault>& plan_faults) {
+  if (plan_faults.empty() || !std::all_of(plan_faults.begin(), plan_faults.end(), is_of_layout)) {
+    return;
+  }
+  std::string texts;
+  for (const graph::NearLayout& layout : graph::near_layouts(plan, gpus, kNearLayouts, dp)) {
+    texts += (texts.empty() ? "; nearest legal layouts: " : " | ") + graph::to_text(layout);
+  }
+  plan_faults.back().message += texts;
+}
+
+/// Job::plan completed by the documents named; checked when it is to be `judged`.
+void complete_plan(const Settings& settings, Job& job, const Node& document, bool judged,
+                   Faults& faults) {
   Plan& plan = job.plan;
   plan.overlap = job.stack.overlap;
   for (std::size_t i = 0; i < settings.overlap.size(); ++i) {
@@ -593,6 +616,7 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, Fau
   plan.parallelism.layers_per_chunk = settings.layout.given
                                           ? settings.layout.layers
                                           : graph::default_layout(plan.model, plan.chunks());
+  if (!judged) return;
   std::vector<graph::PlanFault> plan_faults = graph::check(plan, gpus);
   if (settings.layout.dp > 0 && gpus % fixed == 0 && settings.layout.dp != sizes.dp) {
     plan_faults.push_back(
@@ -601,6 +625,7 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, Fau
                                std::to_string(sizes.dp) + ", found " +
                                std::to_string(settings.layout.dp)});
   }
+  suggest_layouts(plan, gpus, settings.layout.dp, plan_faults);
   report(plan_faults, document, faults);
 }
 
@@ -644,7 +669,7 @@ Node resolved(Node echo, const Plan& plan) {
 }
 
 Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::string& variant,
-                     const Node& document) {
+                     const Node& document, bool judged) {
   Faults faults;
   Reader root(document, "", faults);
   Settings settings = read_settings(root);
@@ -656,7 +681,7 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
   job.plan = settings.plan;
   Loader(profiles, root, faults).load(settings, job);
   faults.throw_if_any();
-  complete_plan(settings, job, document, faults);
+  complete_plan(settings, job, document, judged, faults);
   check_precisions(job, document, faults);
   check_offload(job, document, faults);
   faults.throw_if_any();
@@ -687,15 +712,15 @@ void check_settings(const Node& settings, Faults& faults) {
 }
 
 Job resolve(const Resources& resources, const Scenario& scenario, const std::string& variant,
-            const Node& settings) {
+            const Node& settings, bool judged) {
   Profiles profiles(resources);
-  return resolve(profiles, scenario, variant, settings);
+  return resolve(profiles, scenario, variant, settings, judged);
 }
 
 Job resolve(Profiles& profiles, const Scenario& scenario, const std::string& variant,
-            const Node& settings) {
+            const Node& settings, bool judged) {
   try {
-    return resolve_settings(profiles, scenario, variant, settings);
+    return resolve_settings(profiles, scenario, variant, settings, judged);
   } catch (const InputError& error) {
     throw InputError(placed(scenario, error.diagnostics()));
   }

@@ -76,6 +76,17 @@ INSTANTIATE_TEST_SUITE_P(
                p.parallelism.layers_per_chunk.assign(64 * 33, 0);
                p.parallelism.layers_per_chunk.front() = 4;
              }},
+        // Megatron-LM's parallel_state.py: with pp not last, experts need dp replicas ...
+        Rule{"OrderAndReplicas", "parallelism.rank_order", "(8 against dp = 4)",
+             [](Plan& p) {
+               p.parallelism.sizes.ep = 4;
+               topology::parse_rank_order("tp-cp-ep-pp-dp", p.parallelism.rank_order);
+             }},
+        // ... and the same pipelines as attention has.
+        Rule{"OrderAndStages", "parallelism.rank_order", "(2 and 1 ranks before pp)",
+             [](Plan& p) {
+               topology::parse_rank_order("tp-pp-cp-ep-dp", p.parallelism.rank_order);
+             }},
         Rule{"ExpertsWithoutSequenceParallelism", "parallelism.sequence_parallel",
              "experts with tp > 1 need sequence parallelism",
              [](Plan& p) { p.parallelism.sequence_parallel = false; }},
@@ -353,6 +364,15 @@ TEST(Plan, MicroBatchesOfAPipeline) {
   EXPECT_EQ(plan.micro_batches(), 6);  // 48 / (dp 4 x 2)
   plan.parallelism.vpp = 3;
   EXPECT_EQ(plan.chunks(), 6);
+}
+
+TEST(PlanRules, PipelinesBeforeReplicasAreLegalWhereBothGridsAgree) {
+  // 2 ranks before pp in both: tp, and etp; 4 replicas of each.
+  Plan plan = legal();
+  plan.parallelism.sizes.ep = 4;
+  plan.parallelism.sizes.etp = 2;
+  topology::parse_rank_order("tp-pp-cp-ep-dp", plan.parallelism.rank_order);
+  EXPECT_TRUE(graph::check(plan, kGpus).empty());
 }
 
 }  // namespace
