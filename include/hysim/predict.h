@@ -29,11 +29,15 @@ struct ScenarioText {
 /// otherwise a string. Applied after the variant's own patches; an error if it changes nothing.
 using SetText = std::string;
 
+/// When to look for changes that would make a job fit: each costs some dozen nominal predictions.
+enum class SeekRemedies { never, when_unfit, when_tight };
+
 struct PredictOptions {
   std::string variant;  // "" is the scenario's first
   std::vector<SetText> sets;
   std::uint64_t seed = 1;
   std::int64_t draws = 200;  // 0: nominal only
+  SeekRemedies remedies = SeekRemedies::when_unfit;
   Executor executor = serial_executor();
 };
 
@@ -43,6 +47,7 @@ struct CompareOptions {
   std::vector<SetText> sets;
   std::uint64_t seed = 1;
   std::int64_t draws = 200;
+  SeekRemedies remedies = SeekRemedies::when_unfit;
   Executor executor = serial_executor();
 };
 

@@ -46,6 +46,16 @@ struct StageMemory {
   Bytes device;                   // with CUDA context and NCCL buffers (as nvidia-smi shows)
 };
 
+/// A change of settings that lowers the peak of a job that does not fit, predicted nominally.
+struct Remedy {
+  std::string name;               // "score table in chunks of 2048 rows"
+  std::vector<std::string> sets;  // "path=value", to be given to --set
+  Bytes peak_per_gpu;             // with the change
+  Seconds step_time;              // with the change
+  double cost = 0.0;              // step time with it over that without, minus 1
+  Fit fits = Fit::no;             // with the change; `no` only for the one that comes closest
+};
+
 struct Memory {
   Ranged<Bytes> peak_per_gpu;  // device reading of the fullest stage
   Bytes capacity;              // usable bytes of the GPU
@@ -53,6 +63,7 @@ struct Memory {
   std::int64_t fullest_stage = 0;
   std::vector<MemoryPart> parts;  // of the fullest stage
   std::vector<StageMemory> by_stage;
+  std::vector<Remedy> remedies;  // sought when it does not fit, cheapest first
 };
 
 /// `critical` leaves sum to the step time; `overlapped` work hides behind critical work.
@@ -125,6 +136,17 @@ struct EvidenceShares {
   double assumed = 0.0;
 };
 
+/// A number of a GPU, cluster or stack profile that the prediction rests on.
+struct Constant {
+  std::string id;  // "gpu/h20-96/hbm_bandwidth", "cluster/nic_bandwidth"
+  double value = 0.0;
+  double low = 0.0;  // of the range it is drawn from
+  double high = 0.0;
+  std::string unit;  // SI: "B/s"; "1" for none
+  std::string kind;  // "datasheet", "measured", "published", "derived", "assumed"
+  std::string source;
+};
+
 struct InputFile {
   std::string path;
   std::string sha256;
@@ -162,6 +184,7 @@ struct Prediction {
   std::vector<std::string> warnings;
   std::string resolved_scenario;  // JSON text: every setting, defaults filled in
   std::vector<InputFile> inputs;
+  std::vector<Constant> constants;
   std::uint64_t seed = 0;
   std::int64_t draws = 0;
 };

@@ -10,6 +10,7 @@
 #include "hysim/explain.h"
 #include "predict/explain.h"
 #include "predict/profiles.h"
+#include "predict/remedies.h"
 #include "predict/request.h"
 #include "predict/run.h"
 #include "predict/scenario.h"
@@ -156,19 +157,37 @@ Prediction finished(const Run& run, std::uint64_t seed, const Inputs& inputs) {
   return prediction;
 }
 
-/// The variant that `options` ask for.
-std::shared_ptr<const Run> run_variant(Inputs& inputs, const ScenarioText& text,
-                                       const PredictOptions& options) {
+template <class Options>
+void add_remedies(const Resources& resources, const Scenario& scenario, const Variant& variant,
+                  const std::vector<Override>& overrides, const Run& run, const Options& options,
+                  Prediction& prediction) {
+  const Fit fits = run.memory.fits;
+  if (options.remedies == SeekRemedies::never || fits == Fit::yes) return;
+  if (options.remedies == SeekRemedies::when_unfit && fits != Fit::no) return;
+  prediction.memory.remedies =
+      predictor::remedies(resources, scenario, variant, overrides, run, options.executor);
+}
+
+/// The variant that `options` ask for, and its run.
+struct Asked {
+  Scenario scenario;
+  Variant variant;
+  std::vector<Override> overrides;
+  std::shared_ptr<const Run> run;
+};
+Asked run_variant(Inputs& inputs, const ScenarioText& text, const PredictOptions& options) {
   predictor::require_draws(options.draws);
   inputs.add(text);
-  const Scenario scenario = predictor::parse_scenario(text);
-  const Variant& variant = predictor::variant_or_first(scenario, options.variant);
-  const std::vector<Override> overrides = predictor::parse_sets(options.sets, scenario.variants);
-  predictor::check_settings(scenario, overrides);
-  predictor::require_effects(scenario, {variant}, options.sets, overrides);
-  Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
+  Asked asked;
+  asked.scenario = predictor::parse_scenario(text);
+  asked.variant = predictor::variant_or_first(asked.scenario, options.variant);
+  asked.overrides = predictor::parse_sets(options.sets, asked.scenario.variants);
+  predictor::check_settings(asked.scenario, asked.overrides);
+  predictor::require_effects(asked.scenario, {asked.variant}, options.sets, asked.overrides);
+  Runner runner(inputs.resources(), asked.scenario, {options.seed, options.draws, true},
                 options.executor);
-  return runner.get(variant.name, variant.steps, overrides, true);
+  asked.run = runner.get(asked.variant.name, asked.variant.steps, asked.overrides, true);
+  return asked;
 }
 
 }  // namespace
@@ -182,13 +201,17 @@ Executor serial_executor() {
 Prediction predict(const Resources& resources, const ScenarioText& text,
                    const PredictOptions& options) {
   Inputs inputs(resources);
-  return finished(*run_variant(inputs, text, options), options.seed, inputs);
+  const Asked asked = run_variant(inputs, text, options);
+  Prediction prediction = finished(*asked.run, options.seed, inputs);
+  add_remedies(resources, asked.scenario, asked.variant, asked.overrides, *asked.run, options,
+               prediction);
+  return prediction;
 }
 
 Explanation explain(const Resources& resources, const ScenarioText& text,
                     const PredictOptions& options) {
   Inputs inputs(resources);
-  const auto run = run_variant(inputs, text, options);
+  const auto run = run_variant(inputs, text, options).run;
   return predictor::explain_run(*run, finished(*run, options.seed, inputs), resources, text.path);
 }
 
@@ -213,6 +236,8 @@ Comparison compare(const Resources& resources, const ScenarioText& text,
     try {
       const auto run = runner.get(variant.name, variant.steps, overrides, true);
       comparison.variants.push_back(finished(*run, options.seed, inputs));
+      add_remedies(resources, scenario, variant, overrides, *run, options,
+                   comparison.variants.back());
     } catch (const InputError& error) {
       for (const Diagnostic& fault : error.diagnostics()) faults.add(fault);
     }
@@ -259,6 +284,7 @@ Comparison compare(const Resources& resources, const ScenarioText& a, const Scen
                   options.executor);
     runs.push_back(runner.get(variant.name, variant.steps, overrides, true));
     Prediction prediction = finished(*runs.back(), options.seed, inputs);
+    add_remedies(resources, scenario, variant, overrides, *runs.back(), options, prediction);
     std::string name = scenario.name;
     if (scenario.variants.size() > 1) name += ":" + variant.name;
     if (!names.empty() && names.front() == name) name += " (2)";

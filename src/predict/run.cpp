@@ -8,6 +8,7 @@
 #include "ops/model_flops.h"
 #include "ops/sparse_count.h"
 #include "predict/collective_rows.h"
+#include "predict/constants.h"
 #include "units/text.h"
 
 namespace hysim::predictor {
@@ -325,6 +326,7 @@ Prediction to_prediction(const Run& run, std::uint64_t seed) {
   p.assumptions = job.assumptions;
   p.warnings = job.warnings;
   p.resolved_scenario = config::to_text(job.resolved, 2);
+  p.constants = constants_of(job);
   p.seed = seed;
   p.draws = static_cast<std::int64_t>(run.steps.size());
   return p;

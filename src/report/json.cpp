@@ -18,12 +18,22 @@ Node parts_of(const std::vector<MemoryPart>& parts) {
   return result;
 }
 
+Node remedy_of(const Remedy& remedy) {
+  return Node::object({{"change", text(remedy.name)},
+                       {"set", texts(remedy.sets)},
+                       {"peak_per_gpu", quantity(remedy.peak_per_gpu.si(), kByte)},
+                       {"step_time", quantity(remedy.step_time.si(), kSecond)},
+                       {"cost", Node::number(remedy.cost)},
+                       {"fits", text(to_string(remedy.fits))}});
+}
+
 Node memory_of(const Memory& memory) {
   return Node::object({{"peak_per_gpu", ranged(memory.peak_per_gpu, kByte)},
                        {"capacity", quantity(memory.capacity.si(), kByte)},
                        {"fits", text(to_string(memory.fits))},
                        {"fullest_stage", Node::integer(memory.fullest_stage)},
                        {"parts", parts_of(memory.parts)},
+                       {"remedies", array_of(memory.remedies, remedy_of)},
                        {"by_stage", array_of(memory.by_stage, [](const StageMemory& stage) {
                           return Node::object({{"stage", Node::integer(stage.stage)},
                                                {"allocated", quantity(stage.allocated.si(), kByte)},
@@ -138,6 +148,14 @@ Node node_of(const Prediction& p) {
       {"assumptions", texts(p.assumptions)},
       {"warnings", texts(p.warnings)},
       {"inputs", files(p.inputs)},
+      {"constants", array_of(p.constants,
+                             [](const Constant& c) {
+                               Node node = ranged(c.value, c.low, c.high, c.unit);
+                               node.set("id", text(c.id));
+                               node.set("kind", text(c.kind));
+                               node.set("source", text(c.source));
+                               return node;
+                             })},
       {"resolved_scenario", embedded(p.resolved_scenario)},
   });
 }

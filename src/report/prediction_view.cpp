@@ -1,5 +1,6 @@
 // The first screen of one prediction: the step time, what was asked, where time and memory go.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -122,6 +123,29 @@ std::string group_name(std::string_view path) {
   return name;
 }
 
+/// "+3.1 %"
+std::string signed_percent(double fraction) {
+  return (fraction < 0.0 ? "-" : "+") + fixed_point(std::llround(1000.0 * std::fabs(fraction)), 1) +
+         " %";
+}
+
+void add_remedies(Document& document, const Memory& memory) {
+  if (memory.remedies.empty()) return;
+  Table table;
+  table.columns = {{"change", Align::left, true}, {"peak"}, {"step"}, {"cost"}};
+  bool any_fits = false;
+  for (const Remedy& remedy : memory.remedies) {
+    table.rows.push_back(Row{{remedy.name, text_of(remedy.peak_per_gpu), text_of(remedy.step_time),
+                              signed_percent(remedy.cost)}});
+    any_fits = any_fits || remedy.fits != Fit::no;
+  }
+  const char* title = "No one or two changes make it fit; the closest";
+  if (any_fits) title = "What would make it fit (nominal; --set in the JSON)";
+  if (memory.fits == Fit::tight) title = "What would give it room (nominal; --set in the JSON)";
+  document.add(Heading{title});
+  document.add(std::move(table));
+}
+
 void add_communication(Document& document, const Prediction& p) {
   if (p.communication.empty()) return;
   Table table;
@@ -225,6 +249,7 @@ Document prediction_document(const Prediction& p, const std::vector<std::string>
   document.add(std::move(table));
   add_breakdown(document, p);
   add_memory(document, p.memory);
+  add_remedies(document, p.memory);
   add_stages(document, p);
   add_communication(document, p);
   add_collectives(document, p);

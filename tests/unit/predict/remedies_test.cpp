@@ -1,0 +1,120 @@
+// Changes that would make a job fit: applied with --set they do what is said of them.
+#include <algorithm>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/predict/scenarios.h"
+
+namespace hysim::predictor::test {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::IsEmpty;
+using testing::Not;
+
+const char* const kHeadline = "glm-5.1-1m-h20-512";
+
+const Remedy* find(const Prediction& prediction, const std::string& set) {
+  for (const Remedy& remedy : prediction.memory.remedies) {
+    if (std::find(remedy.sets.begin(), remedy.sets.end(), set) != remedy.sets.end()) return &remedy;
+  }
+  return nullptr;
+}
+
+/// Predicts again with each remedy's settings.
+void expect_kept(const ScenarioText& scenario, const std::string& variant,
+                 const std::vector<SetText>& sets, const Prediction& prediction) {
+  for (const Remedy& remedy : prediction.memory.remedies) {
+    SCOPED_TRACE(remedy.name);
+    std::vector<SetText> with = sets;
+    with.insert(with.end(), remedy.sets.begin(), remedy.sets.end());
+    const Prediction again = predict_nominal(scenario, with, variant);
+    EXPECT_EQ(again.memory.fits, remedy.fits);
+    EXPECT_EQ(again.memory.peak_per_gpu.value, remedy.peak_per_gpu);
+    EXPECT_EQ(again.step_time.value, remedy.step_time);
+    EXPECT_LT(remedy.peak_per_gpu, prediction.memory.peak_per_gpu.value);
+    EXPECT_NEAR(remedy.cost, remedy.step_time / prediction.step_time.value - 1.0, 1e-12);
+  }
+}
+
+TEST(Remedies, OfEveryBundledVariantThatDoesNotFitDoWhatTheySay) {
+  int unfit = 0;
+  for (const BundledVariant& v : bundled_variants()) {
+    const Prediction p = predict_nominal(v.scenario, {}, v.variant);
+    if (p.memory.fits != Fit::no) {
+      EXPECT_THAT(p.memory.remedies, IsEmpty());
+      continue;
+    }
+    SCOPED_TRACE(v.name + " " + v.variant);
+    ++unfit;
+    EXPECT_THAT(p.memory.remedies, Not(IsEmpty()));
+    EXPECT_THAT(p.memory.remedies, Not(Contains(Field(&Remedy::fits, Fit::no))));
+    EXPECT_TRUE(
+        std::is_sorted(p.memory.remedies.begin(), p.memory.remedies.end(),
+                       [](const Remedy& a, const Remedy& b) { return a.step_time < b.step_time; }));
+    expect_kept(v.scenario, v.variant, {}, p);
+  }
+  EXPECT_GE(unfit, 2);
+}
+
+TEST(Remedies, TakeTheSmallestStepThatFits) {
+  const ScenarioText scenario = bundled_scenario(kHeadline);
+  const std::string variant = "megatron-tilelang";
+  const Prediction p = predict_nominal(scenario, {}, variant);
+  ASSERT_EQ(p.memory.fits, Fit::no);
+  // Halves of 8192 rows from the top: the first that fits.
+  std::int64_t rows = 4096;
+  while (predict_nominal(scenario, {"kernels.score_chunk_rows=" + std::to_string(rows)}, variant)
+             .memory.fits == Fit::no) {
+    rows /= 2;
+    ASSERT_GT(rows, 1);
+  }
+  EXPECT_NE(find(p, "kernels.score_chunk_rows=" + std::to_string(rows)), nullptr);
+  const Remedy* const fused = find(p, "kernels.selection=fused");
+  ASSERT_NE(fused, nullptr);
+  EXPECT_LT(fused->cost, 0.0);  // HyTopK is faster as well
+}
+
+TEST(Remedies, MoreStagesBringTheirOwnSpreadOfLayers) {
+  // Weights are what does not fit: 128K tokens on one stage.
+  const ScenarioText scenario = two_variants();
+  const std::vector<SetText> sets = {"parallelism.pp=2", "parallelism.pipeline_layout=[39,39]",
+                                     "parallelism.cp=16", "parallelism.ep=16"};
+  const Prediction p = predict_nominal(scenario, sets, "fused");
+  ASSERT_EQ(p.memory.fits, Fit::no);
+  ASSERT_THAT(p.memory.remedies, Not(IsEmpty()));
+  expect_kept(scenario, "fused", sets, p);
+}
+
+TEST(Remedies, AreTheClosestChangesWhenNoneIsEnough) {
+  // 405 billion parameters on 8 GPUs: two changes do not do it.
+  const ScenarioText scenario = replaced(dense(), "llama2-7b", "llama3.1-405b");
+  const Prediction p = predict_nominal(scenario);
+  ASSERT_EQ(p.memory.fits, Fit::no);
+  ASSERT_EQ(p.memory.remedies.size(), 1U);
+  EXPECT_EQ(p.memory.remedies.front().fits, Fit::no);
+  expect_kept(scenario, "", {}, p);
+}
+
+TEST(Remedies, AreSoughtWhenAskedFor) {
+  PredictOptions options;
+  options.draws = 0;
+  options.variant = "megatron-tilelang";
+  options.remedies = SeekRemedies::never;
+  const ScenarioText scenario = bundled_scenario(kHeadline);
+  EXPECT_THAT(predict(bundle(), scenario, options).memory.remedies, IsEmpty());
+  // Tight: the same on a GPU that it just fits.
+  options.variant = "hyscale";
+  options.remedies = SeekRemedies::when_tight;
+  options.sets = {"kernels.score_chunk_rows=0"};
+  const Prediction roomy = predict(bundle(), scenario, options);
+  if (roomy.memory.fits == Fit::yes) {
+    EXPECT_THAT(roomy.memory.remedies, IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace hysim::predictor::test
