@@ -21,6 +21,7 @@
 #include "config/version.h"
 #include "config/words.h"
 #include "hysim/errors.h"
+#include "hysim/layout.h"
 #include "report/version.h"
 
 namespace hysim::cli {
@@ -144,7 +145,9 @@ std::optional<std::string> about_commands(const CLI::App& app, int argc, char** 
 }
 
 void print_diagnostics(const InputError& error) {
-  for (const Diagnostic& diagnostic : error.diagnostics()) {
+  for (Diagnostic diagnostic : error.diagnostics()) {
+    // Nobody has written the lines of a scenario made of options.
+    if (diagnostic.file == kJobPath) diagnostic.line = diagnostic.column = 0;
     write_stderr_line("hysim: error: " + diagnostic.text());
   }
   if (error.diagnostics().empty()) write_stderr_line("hysim: error: invalid input");
@@ -171,6 +174,9 @@ int run_checked(int argc, char** argv, std::string_view commit) {
   add_predict(app, action);
   add_compare(app, action);
   add_explain(app, action);
+  add_check(app, action);
+  add_diff(app, action);
+  add_new(app, action);
   add_list(app, action);
   add_show(app, action);
   add_schema(app, action);

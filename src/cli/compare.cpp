@@ -1,10 +1,14 @@
 // hysim compare: every variant of a scenario, or two scenarios, side by side.
 #include <memory>
 
+#include "cli/errors.h"
 #include "cli/executor.h"
+#include "cli/job_options.h"
 #include "cli/options.h"
 #include "cli/resources.h"
 #include "hysim/predict.h"
+#include "model/transformer.h"
+#include "report/starter.h"
 #include "report/views.h"
 
 namespace hysim::cli {
@@ -14,12 +18,26 @@ namespace {
 struct Arguments {
   std::string scenario;
   std::string other;  // a second scenario
+  JobText job;        // instead of the first
   std::string baseline;
   std::string candidate;
   PredictionOptions prediction;
   std::vector<std::string> profiles;
   OutputOptions output;
 };
+
+/// A job without a file, in the two variants of a starter scenario.
+ScenarioSource variants_of_job(const Resources& named, const JobText& job,
+                               const std::vector<SetText>& sets, const Executor& executor) {
+  ScenarioSource source = scenario_source(named, "", job, sets, executor);
+  const auto model = model::load_transformer(source.resources, job.model);
+  if (model.indexer.top_k == 0) {
+    throw UsageError("nothing to compare: " + job.model +
+                     " selects no tokens; write a scenario with variants (hysim new scenario)");
+  }
+  source.scenario.text = report::scenario_starter(source.chosen, "", true);
+  return source;
+}
 
 /// The prediction the requirements are about.
 const Prediction& candidate_of(const Comparison& comparison) {
@@ -33,11 +51,22 @@ int run(const Arguments& arguments) {
 
   std::vector<std::string> warnings;
   const Resources named = command_resources(arguments.profiles, warnings);
-  std::vector<ScenarioText> scenarios = {scenario_text(named, arguments.scenario)};
-  if (!arguments.other.empty()) scenarios.push_back(scenario_text(named, arguments.other));
-  const Resources resources = with_local_files(named, scenarios, arguments.prediction.sets);
-
   Progress progress(!arguments.output.quiet);
+  std::vector<std::string> notes;
+  std::vector<ScenarioText> scenarios;
+  Resources resources = named;
+  if (arguments.scenario.empty()) {
+    ScenarioSource source = variants_of_job(named, arguments.job, arguments.prediction.sets,
+                                            parallel_executor(progress));
+    scenarios.push_back(std::move(source.scenario));
+    resources = std::move(source.resources);
+    notes = std::move(source.notes);
+  } else {
+    scenarios.push_back(scenario_text(named, arguments.scenario));
+    if (!arguments.other.empty()) scenarios.push_back(scenario_text(named, arguments.other));
+    resources = with_local_files(named, scenarios, arguments.prediction.sets);
+  }
+
   CompareOptions options;
   options.baseline = arguments.baseline;
   options.candidate = arguments.candidate;
@@ -53,7 +82,9 @@ int run(const Arguments& arguments) {
   warnings = report::all_warnings(comparison);
 
   Views views;
-  views.text = [&](const TextStyle& style) { return to_text(comparison, style); };
+  views.text = [&](const TextStyle& style) {
+    return report::render_text(report::comparison_document(comparison, notes), style);
+  };
   views.json = [&] { return to_json(comparison); };
   views.csv = [&] { return report::to_csv(comparison); };
   views.markdown = [&] {
@@ -73,10 +104,10 @@ void add_compare(CLI::App& app, Action& action) {
   CLI::App* const command =
       app.add_subcommand("compare", "What a change buys: variants side by side");
   command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
-      ->type_name("")
-      ->required();
+      ->type_name("");
   command->add_option("OTHER", arguments->other, "a second scenario to compare with")
       ->type_name("");
+  add_job_options(*command, arguments->job);
   command->add_option("--baseline", arguments->baseline, "variant (the first)")->type_name("NAME");
   command->add_option("--candidate", arguments->candidate, "variant (the last)")->type_name("NAME");
   add_prediction_options(*command, arguments->prediction);
@@ -88,8 +119,12 @@ void add_compare(CLI::App& app, Action& action) {
       "Examples:\n"
       "  hysim compare glm-5.1-1m-h20-512\n"
       "  hysim compare glm-5.1-1m-h20-512 --baseline megatron-cudnn --json out.json\n"
-      "  hysim compare ./today.json ./proposal.json --require 'speedup>=1.2'");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+      "  hysim compare ./today.json ./proposal.json --require 'speedup>=1.2'\n"
+      "  hysim compare --model glm-5.1 --cluster h20-512 --seq-len 256K");
+  command->callback([arguments, &action] {
+    require_scenario(arguments->scenario, arguments->job);
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace hysim::cli

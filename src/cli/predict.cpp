@@ -5,6 +5,7 @@
 
 #include "cli/errors.h"
 #include "cli/executor.h"
+#include "cli/job_options.h"
 #include "cli/options.h"
 #include "cli/resources.h"
 #include "report/views.h"
@@ -15,7 +16,9 @@ namespace {
 
 struct Arguments {
   std::string scenario;
+  JobText job;  // instead of a scenario
   std::string variant;
+  bool remedies = false;
   PredictionOptions prediction;
   std::vector<std::string> profiles;
   OutputOptions output;
@@ -42,23 +45,25 @@ int run(const Arguments& arguments) {
 
   std::vector<std::string> warnings;
   const Resources named = command_resources(arguments.profiles, warnings);
-  const ScenarioText scenario = scenario_text(named, arguments.scenario);
-  const Resources resources = with_local_files(named, {scenario}, arguments.prediction.sets);
 
   Progress progress(!arguments.output.quiet);
+  const ScenarioSource source =
+      scenario_source(named, arguments.scenario, arguments.job, arguments.prediction.sets,
+                      parallel_executor(progress));
   PredictOptions options;
   options.variant = arguments.variant;
   options.sets = arguments.prediction.sets;
   options.seed = arguments.prediction.seed;
   options.draws = arguments.prediction.draws;
+  if (arguments.remedies) options.remedies = SeekRemedies::when_tight;
   options.executor = parallel_executor(progress);
-  Prediction prediction = predict(resources, scenario, options);
+  Prediction prediction = predict(source.resources, source.scenario, options);
   progress.finish();
 
   // In text the note on the variant is part of the answer; elsewhere it is a warning.
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = source.notes;
   if (arguments.variant.empty()) {
-    const std::string note = note_on_variant(scenario, prediction);
+    const std::string note = note_on_variant(source.scenario, prediction);
     if (!note.empty()) notes.push_back(note);
   }
   warnings.insert(warnings.end(), prediction.warnings.begin(), prediction.warnings.end());
@@ -88,10 +93,12 @@ void add_predict(CLI::App& app, Action& action) {
   CLI::App* const command =
       app.add_subcommand("predict", "Time, memory and bottlenecks of one training step");
   command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
-      ->type_name("")
-      ->required();
+      ->type_name("");
+  add_job_options(*command, arguments->job);
   command->add_option("--variant", arguments->variant, "which variant (the first)")
       ->type_name("NAME");
+  command->add_flag("--remedies", arguments->remedies,
+                    "what would give room, also when it fits tightly");
   add_prediction_options(*command, arguments->prediction);
   add_profile_option(*command, arguments->profiles);
   add_output_options(*command, arguments->output, true);
@@ -100,8 +107,12 @@ void add_predict(CLI::App& app, Action& action) {
       "Examples:\n"
       "  hysim predict glm-5.1-1m-h20-512 --variant hyscale\n"
       "  hysim predict glm-5.1-1m-h20-512 --set parallelism.cp=32 --json -\n"
-      "  hysim predict ./mine.json --require fits --require 'step_time<=20s'");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+      "  hysim predict ./mine.json --require fits --require 'step_time<=20s'\n"
+      "  hysim predict --model glm-5.1 --cluster h20-96:64x8 --seq-len 1M --pp 8");
+  command->callback([arguments, &action] {
+    require_scenario(arguments->scenario, arguments->job);
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace hysim::cli
