@@ -35,6 +35,7 @@ constexpr Group kGroups[] = {
     {"communication/pp", "PP comm"},
     {"communication/dp", "DP comm"},
     {"contention/dispatch_sms", "SMs taken by dispatch"},
+    {"offload", "Offload copies"},
     {"bubble", "Pipeline bubble"},
     {"optimizer", "Optimizer"},
     {"launch", "Launch overhead"},

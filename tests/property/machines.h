@@ -82,6 +82,7 @@ inline const std::vector<Knob>& rates() {
       HYSIM_NETWORK_KNOB(nic_efficiency),
       HYSIM_NETWORK_KNOB(all_to_all_efficiency),
       HYSIM_NETWORK_KNOB(dispatch_efficiency),
+      HYSIM_NETWORK_KNOB(host),
   };
   return knobs;
 }

@@ -288,8 +288,16 @@ Plan communicating_plan() {
   if (sizes.pp > 1 && *rc::gen::arbitrary<bool>()) {
     plan.parallelism.vpp = 2;
     test::lay_out(plan);
+  } else if (sizes.pp > 1) {
+    plan.parallelism.schedule = *rc::gen::element(graph::Schedule::one_f_one_b,
+                                                  graph::Schedule::gpipe, graph::Schedule::zb_h1);
   }
-  plan.parallelism.zero = *rc::gen::inRange(0, 2);
+  // Sharded gradients and weights want no pipeline.
+  plan.parallelism.zero = *rc::gen::inRange(0, sizes.pp > 1 ? 2 : 4);
+  plan.parallelism.fsdp_prefetch = *rc::gen::inRange<std::int64_t>(0, 3);
+  plan.parallelism.reshard_after_forward = *rc::gen::arbitrary<bool>();
+  plan.training.offload.activations = *rc::gen::element(0.0, 0.5, 1.0);
+  plan.training.offload.indices = *rc::gen::arbitrary<bool>();
   plan.training.recompute =
       *rc::gen::element(Recompute::none, Recompute::selective, Recompute::full);
   plan.training.indexer_loss = *rc::gen::element(IndexerLoss::off, IndexerLoss::sparse);
