@@ -222,24 +222,34 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
   return program;
 }
 
+namespace {
+
+/// Visits the parameters of a stage's units in forward order.
+template <class Visit>
+void for_each_unit(const Program& program, std::int64_t stage, const Visit& visit) {
+  for (const Chunk& chunk : program.chunks) {
+    if (chunk.stage != stage) continue;
+    if (chunk.embedding) visit(program.embedding_parameters);
+    if (chunk.embedding_copy) visit(program.embedding_copy_parameters);
+    for (const std::int32_t layer : chunk.layers) {
+      visit(program.layer_parameters[static_cast<std::size_t>(layer)]);
+    }
+    for (std::int64_t i = 0; i < chunk.mtp; ++i) visit(program.mtp_parameters);
+    if (chunk.head) visit(program.head_parameters);
+  }
+}
+
+}  // namespace
+
 ParameterShare stage_parameters(const Program& program, std::int64_t stage) {
   ParameterShare share;
-  for (const ParameterShare& unit : stage_units(program, stage)) share += unit;
+  for_each_unit(program, stage, [&](const ParameterShare& unit) { share += unit; });
   return share;
 }
 
 std::vector<ParameterShare> stage_units(const Program& program, std::int64_t stage) {
   std::vector<ParameterShare> units;
-  for (const Chunk& chunk : program.chunks) {
-    if (chunk.stage != stage) continue;
-    if (chunk.embedding) units.push_back(program.embedding_parameters);
-    if (chunk.embedding_copy) units.push_back(program.embedding_copy_parameters);
-    for (const std::int32_t layer : chunk.layers) {
-      units.push_back(program.layer_parameters[static_cast<std::size_t>(layer)]);
-    }
-    for (std::int64_t i = 0; i < chunk.mtp; ++i) units.push_back(program.mtp_parameters);
-    if (chunk.head) units.push_back(program.head_parameters);
-  }
+  for_each_unit(program, stage, [&](const ParameterShare& unit) { units.push_back(unit); });
   return units;
 }
 

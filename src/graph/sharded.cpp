@@ -20,7 +20,7 @@ using State = std::array<double, kStates>;
 /// several ends and adding durations is linear in it, so many micro-batches are a power.
 using Map = std::array<State, kStates>;
 
-State apply(const Map& map, const State& from) {
+State image_of(const Map& map, const State& from) {
   State to;
   to.fill(kNever);
   for (std::size_t i = 0; i < kStates; ++i) {
@@ -128,7 +128,7 @@ double run_sharded(const ShardedTimes& times) {
   if (left > 0) {
     Map map = map_of(times, false);
     while (true) {
-      if ((left & 1U) != 0) state = apply(map, state);
+      if ((left & 1U) != 0) state = image_of(map, state);
       left >>= 1U;
       if (left == 0) break;
       map = product(map, map);

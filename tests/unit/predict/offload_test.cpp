@@ -33,8 +33,8 @@ double all(const Prediction& p, const std::string& path) {
 
 const std::string kToHost = "offload/to_host/forward";
 const std::string kFromHost = "offload/from_host/backward";
-const std::vector<SetText> kInputs = {"training.recompute=full",
-                                      "training.offload.activations=true"};
+// dense.json recomputes in full.
+const std::vector<SetText> kInputs = {"training.offload.activations=true"};
 
 /// The cluster of dense.json with links to host memory of `rate`.
 Resources with_host_rate(const std::string& rate) {
@@ -67,7 +67,7 @@ TEST(Offload, CopiesTakeBytesOverTheLink) {
 }
 
 TEST(Offload, HiddenCopiesChangeNoTime) {
-  const double base = predict_nominal(dense(), {"training.recompute=full"}).step_time.value.si();
+  const double base = predict_nominal(dense()).step_time.value.si();
   const double with = predict_nominal(dense(), kInputs).step_time.value.si();
   EXPECT_NEAR(with, base, 1e-12 * base);
 }
@@ -75,7 +75,7 @@ TEST(Offload, HiddenCopiesChangeNoTime) {
 // A link so slow that copies bind: alike layers take 2 f + 30 c forward and b + 31 c backward.
 TEST(Offload, ASlowLinkSetsThePace) {
   const Prediction p = predict_nominal(dense(), kInputs, {}, with_host_rate("0.05"));
-  const double base = predict_nominal(dense(), {"training.recompute=full"}).step_time.value.si();
+  const double base = predict_nominal(dense()).step_time.value.si();
   const double m = static_cast<double>(p.micro_batches);
   const double copy = kInput / 0.05e9;
   const double shown = critical(p, kToHost) + critical(p, kFromHost);

@@ -60,7 +60,7 @@ TEST(Settings, EveryDefaultIsEchoed) {
                   "shared_expert": false},
       "precision": "bf16", "recompute": "none", "recompute_method": "uniform",
       "recompute_num_layers": 1, "recompute_modules": ["core_attn"],
-      "indexer": {"loss": "sparse"}, "offload": {"activations": 0, "indices": false},
+      "indexer": {"loss": "sparse"}, "offload": {"activations": 0.0, "indices": false},
       "expert_imbalance": 1.0, "mtp_num_layers": 0, "mtp_stage": 0,
       "gradient_dtype": "fp32", "loss_chunk_tokens": 0
     },
