@@ -11,12 +11,13 @@ namespace {
 template <class JobType, class Pointer>
 std::vector<Pointer> all_inputs(JobType& job) {
   std::vector<Pointer> inputs;
-  inputs.reserve(job.gpu.fields.size() + 9);
+  inputs.reserve(job.gpu.fields.size() + 11);
   for (auto& field : job.gpu.fields) inputs.push_back(&field);
   for (auto* input : {&job.cluster.nic_bandwidth, &job.cluster.nic_efficiency,
                       &job.cluster.ring_loss_per_doubling, &job.cluster.all_to_all_efficiency,
-                      &job.cluster.dispatch_efficiency, &job.stack.launch_gap,
-                      &job.stack.context_bytes, &job.stack.nccl_bytes, &job.stack.fragmentation}) {
+                      &job.cluster.dispatch_efficiency, &job.cluster.host_bandwidth,
+                      &job.stack.launch_gap, &job.stack.context_bytes, &job.stack.nccl_bytes,
+                      &job.stack.fragmentation, &job.stack.dispatch_sms}) {
     inputs.push_back(input);
   }
   return inputs;
