@@ -175,9 +175,7 @@ void add_check(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const command =
       app.add_subcommand("check", "What is understood of a file, or every fault of it");
-  command
-      ->add_option("FILE", arguments->file,
-                   "a scenario, cluster, GPU, stack, model or saved prediction")
+  command->add_option("FILE", arguments->file, "a document of any kind, or its name")
       ->type_name("")
       ->required();
   add_profile_option(*command, arguments->profiles);

@@ -34,7 +34,7 @@ int run(const Arguments& arguments) {
 void add_diff(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const command =
-      app.add_subcommand("diff", "What changed between two saved predictions, and why");
+      app.add_subcommand("diff", "What changed between two predictions, and why");
   command->add_option("A", arguments->a, "what predict or compare wrote with --json")
       ->type_name("")
       ->required();
