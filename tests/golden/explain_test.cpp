@@ -59,7 +59,7 @@ TEST(ExplainCommand, ListsLeavesThatMatch) {
 
 TEST(ExplainCommand, NamesTheNearestLeaf) {
   const Program program;
-  const Outcome outcome = program.run("explain glm-5.1-1m-h20-512 buble");
+  const Outcome outcome = program.run("explain glm-5.1-1m-h20-512 bubblle");
   EXPECT_EQ(outcome.code, 3);
   EXPECT_THAT(outcome.out, IsEmpty());
   EXPECT_THAT(outcome.err, HasSubstr("did you mean \"bubble\"?"));
