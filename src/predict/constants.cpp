@@ -34,11 +34,14 @@ std::vector<Constant> constants_of(const Job& job) {
                                        &c.all_to_all_efficiency, &c.dispatch_efficiency}) {
     constants.push_back(constant(*share, "1"));
   }
+  // What a profile may leave out has no unit.
+  if (!c.host_bandwidth.unit.empty()) constants.push_back(constant(c.host_bandwidth, "B/s"));
   const graph::StackProfile& s = job.stack;
   constants.push_back(constant(s.launch_gap, "s"));
   constants.push_back(constant(s.context_bytes, "B"));
   constants.push_back(constant(s.nccl_bytes, "B"));
   constants.push_back(constant(s.fragmentation, "1"));
+  if (!s.dispatch_sms.unit.empty()) constants.push_back(constant(s.dispatch_sms, "1"));
   return constants;
 }
 
