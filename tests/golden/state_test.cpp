@@ -48,7 +48,8 @@ TEST(StateCommands, ZeroBubbleIsFasterThanOneForwardOneBackward) {
   };
   const double one = step("");
   EXPECT_LT(step("--set parallelism.schedule=zb-h1"), one);
-  EXPECT_LE(step("--set parallelism.schedule=gpipe"), one);
+  // GPipe only holds more: it takes as long, and a little less where latency binds 1F1B.
+  EXPECT_LE(step("--set parallelism.schedule=gpipe"), one * (1.0 + 1e-9));
 }
 
 TEST(StateCommands, OffloadedInputsLeaveTheDevice) {
