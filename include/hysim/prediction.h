@@ -152,6 +152,32 @@ struct InputFile {
   std::string sha256;
 };
 
+/// What a reader should know before using an answer: a limit of the software stack, a setting
+/// without effect, a length the model was not made for.
+struct Warning {
+  std::string id;  // stable, to filter by: "dsa-cudnn-256k", "inert-selection-replay"
+  std::string message;
+  std::string source;  // the thread or file a known limit is taken from; "" for our own checks
+
+  /// "[id] message (source)"
+  std::string text() const;
+  friend bool operator==(const Warning&, const Warning&) = default;
+};
+
+std::vector<std::string> texts_of(const std::vector<Warning>& warnings);
+
+/// What training on a number of tokens takes at the predicted step time. Nothing but steps counts:
+/// no checkpoint, evaluation or restart.
+struct Budget {
+  double tokens = 0.0;
+  std::int64_t steps = 0;
+  Ranged<double> days;
+  Ranged<double> gpu_hours;
+  std::optional<Ranged<double>> energy_kwh;  // nothing where the GPU's power is not known
+  std::optional<Ranged<double>> cost_usd;    // nothing where no price is stated
+  std::vector<std::string> assumptions;      // power, price and their sources
+};
+
 /// One training step under one variant.
 struct Prediction {
   std::string kind;  // of program: "training_step"
@@ -181,7 +207,8 @@ struct Prediction {
   EvidenceShares evidence;
 
   std::vector<std::string> assumptions;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
+  std::optional<Budget> budget;   // when a number of tokens is asked about
   std::string resolved_scenario;  // JSON text: every setting, defaults filled in
   std::vector<InputFile> inputs;
   std::vector<Constant> constants;
@@ -229,7 +256,7 @@ struct Comparison {
   std::optional<std::pair<double, double>> envelope;  // over the hypotheses' nominal ratios
   std::vector<AblationRow> ablation;
   std::optional<Reference> reference;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 }  // namespace hysim

@@ -179,6 +179,8 @@ int run_checked(int argc, char** argv, std::string_view commit) {
   add_new(app, action);
   add_list(app, action);
   add_show(app, action);
+  add_import(app, action);
+  add_export(app, action);
   add_schema(app, action);
   add_completion(app, action);
   add_sensitivity(app, action);

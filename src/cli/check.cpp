@@ -133,7 +133,7 @@ Understood understood(const Resources& named, const Source& source, const Execut
     result.document = report::check_document(check);
     result.node = report::check_node(check);
     for (const VariantCheck& variant : check.variants) {
-      for (const std::string& warning : variant.prediction.warnings) {
+      for (const std::string& warning : texts_of(variant.prediction.warnings)) {
         const std::string line =
             check.variants.size() > 1 ? variant.prediction.variant + ": " + warning : warning;
         result.warnings.push_back(line);

@@ -51,6 +51,7 @@ int run(const Arguments& arguments) {
 
   std::vector<std::string> warnings;
   const Resources named = command_resources(arguments.profiles, warnings);
+  check_budget(arguments.prediction);
   Progress progress(!arguments.output.quiet);
   std::vector<std::string> notes;
   std::vector<ScenarioText> scenarios;
@@ -78,8 +79,11 @@ int run(const Arguments& arguments) {
                               ? compare(resources, scenarios[0], options)
                               : compare(resources, scenarios[0], scenarios[1], options);
   progress.finish();
-  comparison.warnings.insert(comparison.warnings.begin(), warnings.begin(), warnings.end());
-  warnings = report::all_warnings(comparison);
+  for (Prediction& prediction : comparison.variants) {
+    add_budget(resources, arguments.prediction, prediction);
+  }
+  add_resource_warnings(warnings, comparison.warnings);
+  warnings = texts_of(report::all_warnings(comparison));
 
   Views views;
   views.text = [&](const TextStyle& style) {
@@ -89,7 +93,7 @@ int run(const Arguments& arguments) {
   views.csv = [&] { return report::to_csv(comparison); };
   views.markdown = [&] {
     report::Document document = report::comparison_document(comparison);
-    report::add_warnings(document, warnings);
+    report::add_warnings(document, report::all_warnings(comparison));
     return report::render_markdown(document);
   };
   emit(views, arguments.output, warnings);

@@ -95,9 +95,8 @@ int run(const Arguments& arguments) {
   progress.finish();
   const std::vector<LeafExplanation> leaves = leaves_of(explanation, arguments.leaf);
 
-  warnings.insert(warnings.end(), explanation.prediction.warnings.begin(),
-                  explanation.prediction.warnings.end());
-  explanation.prediction.warnings = warnings;
+  add_resource_warnings(warnings, explanation.prediction.warnings);
+  warnings = texts_of(explanation.prediction.warnings);
   Views views;
   views.text = [&](const TextStyle& style) {
     return report::render_text(document_of(explanation, arguments.leaf, leaves), style);

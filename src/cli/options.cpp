@@ -1,7 +1,10 @@
 #include "cli/options.h"
 
 #include "cli/app.h"
+#include "cli/errors.h"
 #include "cli/files.h"
+#include "config/words.h"
+#include "hysim/budget.h"
 
 namespace hysim::cli {
 
@@ -57,9 +60,32 @@ void add_prediction_options(CLI::App& command, PredictionOptions& options, bool 
   command.add_option("--draws", options.draws, "draws for the ranges (200); 0: none")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, kMaxDraws).description(""));
+  command.add_option("--tokens", options.tokens, "days, energy, cost of so many: 50B is 50e9")
+      ->type_name("N")
+      ->group("Run");
+  command.add_option("--price", options.price, "USD a GPU-hour, or profile: the GPU profile's")
+      ->type_name("USD")
+      ->group("Run");
   if (!requirements) return;
   repeatable(command.add_option("--require", options.require, "exit with 1 unless this holds"))
       ->type_name("CONDITION");
+}
+
+void check_budget(const PredictionOptions& options) {
+  if (options.tokens.empty() && !options.price.empty()) {
+    throw UsageError("--price needs --tokens: the cost of how many?");
+  }
+  if (!options.tokens.empty() && !parse_token_budget(options.tokens)) {
+    throw UsageError("--tokens " + config::in_quotes(options.tokens) +
+                     " must be a number with K, M, B or T (decimal), for example 50B");
+  }
+}
+
+void add_budget(const Resources& resources, const PredictionOptions& options,
+                Prediction& prediction) {
+  if (options.tokens.empty()) return;
+  prediction.budget =
+      budget_of(resources, prediction, *parse_token_budget(options.tokens), {options.price});
 }
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {

@@ -22,6 +22,8 @@ struct PredictionOptions {
   std::uint64_t seed = 1;
   std::int64_t draws = 200;
   std::vector<std::string> require;
+  std::string tokens;  // of a run: "50B"
+  std::string price;   // USD per GPU-hour, or "profile"
 };
 
 void add_output_options(CLI::App& command, OutputOptions& options, bool csv);
@@ -29,6 +31,12 @@ void add_profile_option(CLI::App& command, std::vector<std::string>& profiles);
 /// `requirements`: with --require.
 void add_prediction_options(CLI::App& command, PredictionOptions& options,
                             bool requirements = true);
+
+/// Throws UsageError when --tokens is no number of tokens, or --price stands without it.
+void check_budget(const PredictionOptions& options);
+/// What --tokens asks about the prediction.
+void add_budget(const Resources& resources, const PredictionOptions& options,
+                Prediction& prediction);
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts);
 
@@ -44,6 +52,8 @@ void add_diff(CLI::App& app, Action& action);
 void add_new(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_schema(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_sensitivity(CLI::App& app, Action& action);

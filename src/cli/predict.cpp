@@ -1,6 +1,7 @@
 // hysim predict: one training step of one variant.
 #include "hysim/predict.h"
 
+#include <cstddef>
 #include <memory>
 
 #include "cli/errors.h"
@@ -46,6 +47,7 @@ int run(const Arguments& arguments) {
   std::vector<std::string> warnings;
   const Resources named = command_resources(arguments.profiles, warnings);
 
+  check_budget(arguments.prediction);
   Progress progress(!arguments.output.quiet);
   const ScenarioSource source =
       scenario_source(named, arguments.scenario, arguments.job, arguments.prediction.sets,
@@ -59,6 +61,7 @@ int run(const Arguments& arguments) {
   options.executor = parallel_executor(progress);
   Prediction prediction = predict(source.resources, source.scenario, options);
   progress.finish();
+  add_budget(source.resources, arguments.prediction, prediction);
 
   // In text the note on the variant is part of the answer; elsewhere it is a warning.
   std::vector<std::string> notes = source.notes;
@@ -66,10 +69,13 @@ int run(const Arguments& arguments) {
     const std::string note = note_on_variant(source.scenario, prediction);
     if (!note.empty()) notes.push_back(note);
   }
-  warnings.insert(warnings.end(), prediction.warnings.begin(), prediction.warnings.end());
-  prediction.warnings = warnings;
-  prediction.warnings.insert(prediction.warnings.end(), notes.begin(), notes.end());
-  if (!arguments.output.text_on_stdout()) warnings = prediction.warnings;
+  add_resource_warnings(warnings, prediction.warnings);
+  warnings = texts_of(prediction.warnings);
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    const bool chosen = i < source.notes.size();
+    prediction.warnings.push_back({chosen ? "chosen-layout" : "no-variant", notes[i], ""});
+  }
+  if (!arguments.output.text_on_stdout()) warnings = texts_of(prediction.warnings);
 
   Views views;
   views.text = [&](const TextStyle& style) {

@@ -219,6 +219,12 @@ Resources command_resources(const std::vector<std::string>& profiles,
   return resources;
 }
 
+void add_resource_warnings(const std::vector<std::string>& texts, std::vector<Warning>& warnings) {
+  std::vector<Warning> first;
+  for (const std::string& text : texts) first.push_back({"resources", text, ""});
+  warnings.insert(warnings.begin(), first.begin(), first.end());
+}
+
 ScenarioText scenario_text(const Resources& resources, const std::string& argument) {
   if (!names_file(argument)) return load_scenario(resources, argument);
   if (!file_exists(argument)) {

@@ -36,6 +36,9 @@ Resources folder_resources(const std::string& root);
 Resources command_resources(const std::vector<std::string>& profiles,
                             std::vector<std::string>& warnings);
 
+/// Puts what `command_resources` warned of before the other warnings of an answer.
+void add_resource_warnings(const std::vector<std::string>& texts, std::vector<Warning>& warnings);
+
 /// SCENARIO: a bundled name or a file.
 ScenarioText scenario_text(const Resources& resources, const std::string& argument);
 

@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kMaxChunks = 2048;
 // Micro-batches x chunks: what a schedule that never repeats costs to run.
 constexpr std::int64_t kMaxScheduled = std::int64_t{1} << 24;
+// fp32 scores of an unpacked batch that the cuDNN kernels take (dsa_cudnn_kernels.py).
+constexpr Bytes kMaxUnpackedScores(1024.0 * 1024.0 * 1024.0);
 
 class Checker {
  public:
@@ -231,6 +233,20 @@ void check_schedule(const Plan& plan, Checker& checker) {
 }
 
 }  // namespace
+
+bool falls_back_unfused(const Plan& plan) {
+  const Kernels& k = plan.kernels;
+  const Workload& w = plan.workload;
+  if (plan.model.indexer.top_k == 0 || w.packing == Packing::thd) return false;
+  if (k.selection != ops::Selection::table) return false;
+  if (plan.parallelism.sizes.cp > 1) return true;
+  return k.topk == ops::TopkKind::radix && unpacked_score_bytes(w) > kMaxUnpackedScores;
+}
+
+Bytes unpacked_score_bytes(const Workload& workload) {
+  const auto tokens = static_cast<double>(workload.seq_len);
+  return Bytes(4.0 * tokens * tokens * static_cast<double>(workload.micro_batch_size));
+}
 
 std::vector<PlanFault> check(const Plan& plan, std::int64_t gpus) {
   Checker checker;

@@ -43,10 +43,15 @@ enum class Dispatcher { alltoall, deepep };
 /// heads exchanged inside groups, keys round a ring across them.
 enum class CpComm { all_gather, p2p, a2a, a2a_p2p };
 
+/// How sequences reach the attention kernels: packed in one row of tokens (Megatron's THD), or as a
+/// batch of rows (BSHD).
+enum class Packing { thd, bshd };
+
 struct Workload {
   std::int64_t seq_len = 0;
   std::int64_t micro_batch_size = 1;
   std::int64_t global_batch_size = 1;  // sequences
+  Packing packing = Packing::thd;
 };
 
 struct Parallelism {
@@ -62,9 +67,9 @@ struct Parallelism {
   /// What replicas divide among them: 1 optimizer state, 2 gradients as well, 3 weights as well.
   int zero = 1;
   bool hierarchical_collectives = false;  // replicas reduce and gather inside nodes, then across
-  std::int64_t fsdp_prefetch = 1;     // zero 3: units whose weights are gathered ahead
-  bool reshard_after_forward = true;  // zero 3: weights are gathered again for backward
-  std::int64_t hsdp_shard = 0;        // ranks of dp x cp that share one copy of the state; 0: all
+  std::int64_t fsdp_prefetch = 1;         // zero 3: units whose weights are gathered ahead
+  bool reshard_after_forward = true;      // zero 3: weights are gathered again for backward
+  std::int64_t hsdp_shard = 0;  // ranks of dp x cp that share one copy of the state; 0: all
   std::array<topology::Axis, topology::kAxes> rank_order{};
 };
 
@@ -143,6 +148,13 @@ struct CpSplitting {
   std::int64_t ring = 1;      // ranks whose keys come round
 };
 CpSplitting cp_splitting(const Parallelism& parallelism);
+
+/// Whether the table kernels refuse this plan's input, so that Megatron scores with its unfused
+/// indexer: unpacked rows split over context-parallel ranks (Megatron-LM PR 5099), or, with the
+/// cuDNN kernels, unpacked scores of more than 1 GiB (dsa_cudnn_kernels.py at d98e8a64).
+bool falls_back_unfused(const Plan& plan);
+/// fp32 scores of every pair of a micro-batch: 4 x micro_batch_size x seq_len^2.
+Bytes unpacked_score_bytes(const Workload& workload);
 
 /// A rule the plan breaks: the setting and why.
 struct PlanFault {

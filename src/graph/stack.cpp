@@ -1,5 +1,7 @@
 #include "graph/stack.h"
 
+#include <algorithm>
+
 #include "config/named.h"
 #include "config/words.h"
 
@@ -25,21 +27,36 @@ constexpr Field kFields[] = {
     {"dispatch_sms", "1", &StackProfile::dispatch_sms, 1024.0, "1024", false},
 };
 
+/// {"in": [...]} or {"not": value or [...]}
+std::vector<config::Node> read_values(config::Reader& reader, std::string_view key) {
+  const config::Node* const values = reader.raw(key);
+  if (values == nullptr) return {};
+  if (!values->is_array()) return {*values};
+  if (values->as_array().empty()) reader.fault(key, "must name at least one value");
+  return values->as_array();
+}
+
 StackLimit::Condition read_condition(const std::string& path, const config::Node& node,
                                      const std::string& pointer, config::Faults& faults) {
   StackLimit::Condition condition;
   condition.path = path;
   if (!node.is_object()) {
-    condition.equals = node;
-    condition.has_equals = true;
+    condition.any_of = {node};
     return condition;
   }
   config::Reader reader(node, pointer, faults);
-  if (reader.has("at_least")) {
-    condition.has_at_least = true;
-    condition.at_least = reader.number("at_least", 0.0, 0.0, 1e18);
-  } else {
-    reader.fault("", "must be a value to equal or {\"at_least\": number}");
+  condition.any_of = read_values(reader, "in");
+  condition.none_of = read_values(reader, "not");
+  const auto bound = [&](std::string_view key) -> std::optional<double> {
+    if (!reader.has(key)) return std::nullopt;
+    return reader.number(key, 0.0, 0.0, 1e18);
+  };
+  condition.at_least = bound("at_least");
+  condition.at_most = bound("at_most");
+  if (node.as_object().empty()) {
+    reader.fault("",
+                 "must be a value to equal, or some of \"in\", \"not\", \"at_least\" and "
+                 "\"at_most\"");
   }
   reader.finish();
   return condition;
@@ -66,14 +83,26 @@ StackLimit read_limit(const config::Node& node, const std::string& pointer,
   return limit;
 }
 
-bool met(const StackLimit& limit, const config::Node& scenario) {
-  for (const StackLimit::Condition& c : limit.when) {
-    const config::Node* const value = config::find_path(scenario, c.path);
-    if (value == nullptr) return false;
-    if (c.has_equals && !(*value == c.equals)) return false;
-    if (c.has_at_least && !(value->is_number() && value->as_number() >= c.at_least)) return false;
-  }
-  return !limit.when.empty();
+bool contains(const std::vector<config::Node>& values, const config::Node& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool met(const StackLimit::Condition& condition, const config::Node& facts) {
+  const config::Node* const value = config::find_path(facts, condition.path);
+  if (value == nullptr) return false;
+  if (!condition.any_of.empty() && !contains(condition.any_of, *value)) return false;
+  if (contains(condition.none_of, *value)) return false;
+  if (!condition.at_least && !condition.at_most) return true;
+  if (!value->is_number()) return false;
+  const double number = value->as_number();
+  return number >= condition.at_least.value_or(number) &&
+         number <= condition.at_most.value_or(number);
+}
+
+bool met(const StackLimit& limit, const config::Node& facts) {
+  return !limit.when.empty() &&
+         std::all_of(limit.when.begin(), limit.when.end(),
+                     [&](const StackLimit::Condition& c) { return met(c, facts); });
 }
 
 }  // namespace
@@ -144,14 +173,12 @@ StackProfile load_stack(const Resources& resources, std::string_view name) {
   return parse_stack(document.text, document.path);
 }
 
-std::vector<std::string> limits_met(const StackProfile& stack, const config::Node& scenario) {
-  std::vector<std::string> texts;
+std::vector<Warning> limits_met(const StackProfile& stack, const config::Node& facts) {
+  std::vector<Warning> warnings;
   for (const StackLimit& limit : stack.limits) {
-    if (met(limit, scenario)) {
-      texts.push_back("[" + limit.id + "] " + limit.message + " (" + limit.source + ")");
-    }
+    if (met(limit, facts)) warnings.push_back({limit.id, limit.message, limit.source});
   }
-  return texts;
+  return warnings;
 }
 
 }  // namespace hysim::graph

@@ -2,6 +2,7 @@
 // what it overlaps, and its known limits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "config/node.h"
 #include "config/sourced.h"
 #include "graph/plan.h"
+#include "hysim/prediction.h"
 #include "hysim/resources.h"
 #include "hysim/units.h"
 
@@ -19,11 +21,11 @@ using config::Known;
 /// A limit of a stack that holds when every condition does; shown as a warning with its id.
 struct StackLimit {
   struct Condition {
-    std::string path;     // of the resolved scenario: "kernels.selection", "workload.seq_len"
-    config::Node equals;  // null: not compared
-    bool has_equals = false;
-    double at_least = 0.0;
-    bool has_at_least = false;
+    std::string path;  // of the facts: "kernels.selection", "workload.seq_len", "model.attention"
+    std::vector<config::Node> any_of;   // the value is one of these; empty: not asked
+    std::vector<config::Node> none_of;  // the value is none of these
+    std::optional<double> at_least;
+    std::optional<double> at_most;
   };
   std::string id;
   std::string message;
@@ -58,7 +60,7 @@ StackProfile parse_stack(std::string_view text, std::string_view path);
 /// hw_profiles/stacks/<name>.json; throws InputError naming the nearest known stack.
 StackProfile load_stack(const Resources& resources, std::string_view name);
 
-/// Texts "[id] message (source)" of the limits that `scenario` meets.
-std::vector<std::string> limits_met(const StackProfile& stack, const config::Node& scenario);
+/// The limits that `facts` meet: the resolved settings of a job and what they name.
+std::vector<Warning> limits_met(const StackProfile& stack, const config::Node& facts);
 
 }  // namespace hysim::graph

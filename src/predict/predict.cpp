@@ -300,8 +300,10 @@ Comparison compare(const Resources& resources, const ScenarioText& a, const Scen
                           static_cast<double>(comparison.variants[1].global_batch_size);
   if (tokens_a != tokens_b) {
     comparison.warnings.push_back(
-        "[tokens] the two steps process different numbers of tokens; the speedup is of step "
-        "times, not of throughput");
+        {"tokens",
+         "the two steps process different numbers of tokens; the speedup is of step times, not of "
+         "throughput",
+         ""});
   }
   return comparison;
 }

@@ -30,4 +30,15 @@ const char* to_string(AblationKind kind) {
   return "";
 }
 
+std::vector<std::string> texts_of(const std::vector<Warning>& warnings) {
+  std::vector<std::string> texts;
+  texts.reserve(warnings.size());
+  for (const Warning& warning : warnings) texts.push_back(warning.text());
+  return texts;
+}
+
+std::string Warning::text() const {
+  return "[" + id + "] " + message + (source.empty() ? "" : " (" + source + ")");
+}
+
 }  // namespace hysim

@@ -27,8 +27,10 @@ void warn_inert_scale(const graph::Program& program, Job& job) {
   for (const graph::Scale& scale : job.plan.scale) {
     const graph::ScaleName* const name = graph::find_scale_name(scale.name);
     if (name == nullptr || graph::touches(program, *name)) continue;
-    job.warnings.push_back("[inert] scale." + scale.name + " changes nothing: this job has no " +
-                           std::string(name->meaning));
+    job.warnings.push_back(
+        {"inert-scale",
+         "scale." + scale.name + " changes nothing: this job has no " + std::string(name->meaning),
+         ""});
   }
 }
 
@@ -115,9 +117,11 @@ void note_host_memory(const std::vector<graph::StageBytes>& stages, Job& job) {
   job.assumptions.push_back("offloading keeps up to " + units::format(most) +
                             " of host memory a GPU, " + units::format(node) + " a node");
   if (job.cluster.host_memory.si() <= 0.0 || node <= job.cluster.host_memory) return;
-  job.warnings.push_back("[host-memory] offloading needs " + units::format(node) +
-                         " of host memory a node; the cluster states " +
-                         units::format(job.cluster.host_memory));
+  job.warnings.push_back({"host-memory",
+                          "offloading needs " + units::format(node) +
+                              " of host memory a node; the cluster states " +
+                              units::format(job.cluster.host_memory),
+                          ""});
 }
 
 std::vector<BreakdownLeaf> breakdown(const Run& run) {

@@ -79,6 +79,12 @@ void check_settings(const config::Node& settings, config::Faults& faults);
 /// Faults of a settings document, with pointers to where the scenario has what is at fault.
 std::vector<Diagnostic> placed(const Scenario& scenario, std::vector<Diagnostic> diagnostics);
 
+struct Job;
+/// What the limits of a stack are told by: the resolved settings, and what they name taken apart:
+/// "model" becomes {"name", "attention", "heads_per_rank", "index_top_k", "shares_indices"}, "gpu"
+/// {"name", "architecture"}, and "workload" has "unpacked_score_bytes" as well.
+config::Node limit_facts(const Job& job);
+
 /// Everything a prediction needs, typed and checked.
 struct Job {
   std::string scenario;
@@ -89,7 +95,7 @@ struct Job {
   graph::StackProfile stack;
   config::Node resolved;  // every setting, defaults filled in
   std::vector<std::string> assumptions;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 /// Reads the settings, loads what they name and, unless it is not to be `judged`, checks the plan.

@@ -48,6 +48,8 @@ const std::vector<Choice<graph::IndexerLoss>> kLosses = {{"off", graph::IndexerL
                                                          {"dense", graph::IndexerLoss::dense}};
 const std::vector<Choice<graph::GradientType>> kGradients = {{"fp32", graph::GradientType::fp32},
                                                              {"bf16", graph::GradientType::bf16}};
+const std::vector<Choice<graph::Packing>> kPackings = {{"thd", graph::Packing::thd},
+                                                       {"bshd", graph::Packing::bshd}};
 const std::vector<Choice<ops::CpSplit>> kCpSplits = {{"zigzag", ops::CpSplit::zigzag},
                                                      {"contiguous", ops::CpSplit::contiguous}};
 const std::vector<Choice<graph::Schedule>> kSchedules = {
@@ -161,6 +163,7 @@ Node read_workload(Reader& root, graph::Workload& w) {
   s.integer("micro_batch_size", w.micro_batch_size, 1, kMaxMicroBatch);
   s.reader().required("global_batch_size");
   s.integer("global_batch_size", w.global_batch_size, 1, kMaxBatch);
+  s.choice("packing", w.packing, kPackings);
   return s.finish();
 }
 
@@ -395,54 +398,82 @@ bool keeps_indices(const Plan& plan) {
 
 /// Settings that change nothing in this job.
 void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
-                std::vector<std::string>& warnings) {
+                std::vector<Warning>& warnings) {
   const graph::Kernels& k = plan.kernels;
   const bool sparse = plan.model.indexer.top_k > 0;
   const graph::Training& t = plan.training;
   const graph::Parallelism& p = plan.parallelism;
   if (p.microbatch_group_size > 0 && p.schedule != graph::Schedule::interleaved) {
     warnings.push_back(
-        "[inert] parallelism.microbatch_group_size matters to the interleaved schedule only");
+        {"inert-microbatch-group-size",
+         "parallelism.microbatch_group_size matters to the interleaved schedule only", ""});
   }
   if (p.zero < 3 && (p.fsdp_prefetch != 1 || !p.reshard_after_forward)) {
-    warnings.push_back(
-        "[inert] parallelism.fsdp_prefetch and reshard_after_forward matter to zero 3 only");
+    warnings.push_back({"inert-fsdp",
+                        "parallelism.fsdp_prefetch and reshard_after_forward matter to zero 3 only",
+                        ""});
   }
   if (p.zero == 0 && p.hsdp_shard > 0) {
-    warnings.push_back("[inert] parallelism.hsdp_shard matters only where zero shards something");
+    warnings.push_back({"inert-hsdp-shard",
+                        "parallelism.hsdp_shard matters only where zero shards something", ""});
   }
   if (p.schedule == graph::Schedule::zb_h1 && p.sizes.pp == 1) {
-    warnings.push_back("[inert] parallelism.schedule \"zb-h1\" saves no time without a pipeline");
+    warnings.push_back(
+        {"inert-schedule", "parallelism.schedule \"zb-h1\" saves no time without a pipeline", ""});
   }
   if (t.offload.indices && !keeps_indices(plan)) {
-    warnings.push_back("[inert] training.offload.indices moves nothing: no indices are kept");
+    warnings.push_back({"inert-offload-indices",
+                        "training.offload.indices moves nothing: no indices are kept", ""});
   }
   const bool selects_again =
       t.recompute == graph::Recompute::full ||
       (t.recompute == graph::Recompute::selective && t.recompute_modules.core_attn);
   if (k.selection_replay && !selects_again) {
-    warnings.push_back(
-        "[inert] kernels.selection_replay changes no time when attention is not recomputed: "
-        "selection runs once anyway");
+    warnings.push_back({"inert-selection-replay",
+                        "kernels.selection_replay changes no time when attention is not "
+                        "recomputed: selection runs once anyway",
+                        ""});
   }
   if (given_modules && t.recompute != graph::Recompute::selective) {
-    warnings.push_back("[inert] training.recompute_modules matters to selective recompute only");
+    warnings.push_back({"inert-recompute-modules",
+                        "training.recompute_modules matters to selective recompute only", ""});
   }
   if (given_shared_overlap && plan.model.moe.shared_ffn == 0) {
-    warnings.push_back("[inert] training.overlap.shared_expert has no effect: " + plan.model.name +
-                       " has no shared expert");
+    warnings.push_back({"inert-shared-expert-overlap",
+                        "training.overlap.shared_expert has no effect: " + plan.model.name +
+                            " has no shared expert",
+                        ""});
   }
   if (t.expert_imbalance > 1.0 && plan.model.moe.num_experts <= 1) {
-    warnings.push_back("[inert] training.expert_imbalance has no effect: " + plan.model.name +
-                       " has no experts");
+    warnings.push_back(
+        {"inert-expert-imbalance",
+         "training.expert_imbalance has no effect: " + plan.model.name + " has no experts", ""});
   }
   if (!sparse && (k.selection != ops::Selection::table || k.selection_replay)) {
-    warnings.push_back("[inert] kernels.selection and selection_replay have no effect: " +
-                       plan.model.name + " selects no tokens");
+    warnings.push_back({"inert-selection",
+                        "kernels.selection and selection_replay have no effect: " +
+                            plan.model.name + " selects no tokens",
+                        ""});
   }
   if (sparse && plan.workload.seq_len <= plan.model.indexer.top_k) {
-    warnings.push_back("[inert] seq_len is at most top-k, so every token attends to all others");
+    warnings.push_back(
+        {"inert-top-k", "seq_len is at most top-k, so every token attends to all others", ""});
   }
+  if (!sparse && plan.workload.packing == graph::Packing::bshd) {
+    warnings.push_back(
+        {"inert-packing",
+         "workload.packing matters to the indexer only, and " + plan.model.name + " has none", ""});
+  }
+}
+
+/// A length beyond what the model was trained for.
+void warn_positions(const Plan& plan, std::vector<Warning>& warnings) {
+  const std::int64_t most = plan.model.max_positions;
+  if (most <= 0 || plan.workload.seq_len <= most) return;
+  warnings.push_back({"positions",
+                      "seq_len " + std::to_string(plan.workload.seq_len) +
+                          " is beyond the model's max_position_embeddings " + std::to_string(most),
+                      ""});
 }
 
 bool has_experts(const Plan& plan) { return plan.model.moe.num_experts > 1; }
@@ -610,6 +641,7 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, boo
     hidden = settings.overlap[i].value_or(hidden);
   }
   topology::GroupSizes& sizes = plan.parallelism.sizes;
+  if (graph::falls_back_unfused(plan)) plan.kernels.selection = ops::Selection::naive;
   const std::int64_t gpus = job.cluster.gpus();
   const std::int64_t fixed = sizes.tp * sizes.cp * sizes.pp;
   sizes.dp = std::max<std::int64_t>(1, gpus / fixed);
@@ -693,14 +725,10 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
   const Node* const modules = config::find_path(document, "training.recompute_modules");
   const Node* const shared = config::find_path(document, "training.overlap.shared_expert");
   warn_inert(plan, modules != nullptr, shared != nullptr, job.warnings);
-  for (std::string& text : graph::limits_met(job.stack, job.resolved)) {
-    job.warnings.push_back(std::move(text));
+  for (Warning& warning : graph::limits_met(job.stack, limit_facts(job))) {
+    job.warnings.push_back(std::move(warning));
   }
-  if (plan.workload.seq_len > plan.model.max_positions && plan.model.max_positions > 0) {
-    job.warnings.push_back("[positions] seq_len " + std::to_string(plan.workload.seq_len) +
-                           " is beyond the model's max_position_embeddings " +
-                           std::to_string(plan.model.max_positions));
-  }
+  warn_positions(plan, job.warnings);
   return job;
 }
 

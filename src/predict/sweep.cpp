@@ -111,7 +111,7 @@ class Evaluation {
     row.mfu = p.mfu.fraction;
     row.peak_memory = p.memory.peak_per_gpu;
     row.fits = p.memory.fits;
-    result.warnings = p.warnings;
+    result.warnings = texts_of(p.warnings);
     if (baseline_ == nullptr) return;
     row.speedup = predictor::speedup(run(*baseline_, combination.overrides), candidate);
   }

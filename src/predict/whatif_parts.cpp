@@ -38,11 +38,11 @@ WhatIfSides whatif_sides(const Resources& resources, const ScenarioText& text,
   };
   WhatIfSides sides;
   sides.variant = side(asked.front());
-  sides.warnings = sides.variant.run->job.warnings;
+  sides.warnings = texts_of(sides.variant.run->job.warnings);
   if (asked.size() > 1) {
     sides.baseline = side(asked.back());
-    for (const std::string& warning : sides.baseline->run->job.warnings) {
-      sides.warnings.push_back(asked.back().name + ": " + warning);
+    for (const Warning& warning : sides.baseline->run->job.warnings) {
+      sides.warnings.push_back(asked.back().name + ": " + warning.text());
     }
   }
   sides.files = inputs.files();

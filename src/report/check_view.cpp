@@ -222,7 +222,7 @@ Node check_node(const ScenarioCheck& check) {
          {"step_time", quantity_node(p.step_time.value.si(), "s")},
          {"defaults", defaults_node(v)},
          {"assumptions", strings(p.assumptions)},
-         {"warnings", strings(p.warnings)}});
+         {"warnings", strings(texts_of(p.warnings))}});
   };
   Node layers = Node::object();
   for (const auto& [kind, number] : check.model.layers) layers.set(kind, Node::integer(number));

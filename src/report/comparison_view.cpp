@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/node.h"
+#include "report/budget_view.h"
 #include "report/view_parts.h"
 #include "report/views.h"
 #include "units/text.h"
@@ -343,6 +344,7 @@ Document comparison_document(const Comparison& c, const std::vector<std::string>
   if (!c.variants.empty()) {
     add_variants(document, c.variants);
     add_footnotes(document, c.variants);
+    add_budget(document, c.variants, baseline, candidate);
     add_breakdown(document, c.variants, baseline, candidate);
   }
   add_ablation(document, c);

@@ -71,7 +71,12 @@ std::string explanation_json(const Explanation& explanation,
   Node::Array items;
   for (const LeafExplanation& leaf : leaves) items.push_back(node_of(leaf));
   Node::Array warnings;
-  for (const std::string& warning : p.warnings) warnings.push_back(text(warning));
+  for (const Warning& warning : p.warnings) {
+    warnings.push_back(
+        Node::object({{"id", text(warning.id)},
+                      {"message", text(warning.message)},
+                      {"source", warning.source.empty() ? Node::null() : text(warning.source)}}));
+  }
   Node::Array inputs;
   for (const InputFile& input : p.inputs) {
     inputs.push_back(Node::object({{"path", text(input.path)}, {"sha256", text(input.sha256)}}));

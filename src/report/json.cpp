@@ -1,6 +1,7 @@
 // hysim.prediction/1 and hysim.comparison/1: every field of the structs under fixed names, in SI.
 // A quantity is {"value", "unit", "low", "high"}; without a range the three agree.
 #include <cstdint>
+#include <optional>
 
 #include "hysim/report.h"
 #include "report/json_parts.h"
@@ -11,6 +12,14 @@ namespace hysim {
 namespace {
 
 using namespace report::json;
+
+Node warnings_of(const std::vector<Warning>& warnings) {
+  return array_of(warnings, [](const Warning& warning) {
+    return Node::object({{"id", text(warning.id)},
+                         {"message", text(warning.message)},
+                         {"source", warning.source.empty() ? Node::null() : text(warning.source)}});
+  });
+}
 
 Node parts_of(const std::vector<MemoryPart>& parts) {
   Node result = Node::object();
@@ -86,6 +95,21 @@ Node node_of(const CollectiveRow& row) {
                        {"count", Node::integer(row.count)}});
 }
 
+/// Days, GPU-hours, energy and cost; null where no number of tokens was asked about.
+Node budget_of(const std::optional<Budget>& budget) {
+  if (!budget) return Node::null();
+  const auto optional = [](const std::optional<Ranged<double>>& value, std::string_view unit) {
+    return value ? ranged(*value, unit) : Node::null();
+  };
+  return Node::object({{"tokens", Node::number(budget->tokens)},
+                       {"steps", Node::integer(budget->steps)},
+                       {"days", ranged(budget->days, "day")},
+                       {"gpu_hours", ranged(budget->gpu_hours, "GPU-hour")},
+                       {"energy", optional(budget->energy_kwh, "kWh")},
+                       {"cost", optional(budget->cost_usd, "USD")},
+                       {"assumptions", texts(budget->assumptions)}});
+}
+
 Node node_of(const Prediction& p) {
   return Node::object({
       {"schema", text("hysim.prediction/1")},
@@ -145,8 +169,9 @@ Node node_of(const Prediction& p) {
                                  {"other_gpu", Node::number(p.evidence.other_gpu)},
                                  {"datasheet", Node::number(p.evidence.datasheet)},
                                  {"assumed", Node::number(p.evidence.assumed)}})},
+      {"budget", budget_of(p.budget)},
       {"assumptions", texts(p.assumptions)},
-      {"warnings", texts(p.warnings)},
+      {"warnings", warnings_of(p.warnings)},
       {"inputs", files(p.inputs)},
       {"constants", array_of(p.constants,
                              [](const Constant& c) {
@@ -203,7 +228,7 @@ Node node_of(const Comparison& c) {
       {"reference", std::move(reference)},
       {"hypotheses", array_of(c.hypotheses, [](const Hypothesis& h) { return node_of(h); })},
       {"ablation", array_of(c.ablation, [](const AblationRow& row) { return node_of(row); })},
-      {"warnings", texts(report::all_warnings(c))},
+      {"warnings", warnings_of(report::all_warnings(c))},
       {"variants",
        array_of(c.variants,
                 [](const Prediction& p) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/budget_view.h"
 #include "report/view_parts.h"
 #include "report/views.h"
 #include "units/text.h"
@@ -247,6 +248,7 @@ Document prediction_document(const Prediction& p, const std::vector<std::string>
   add_facts(one, table, apart);
   add("Ranges", draws_text(one));
   document.add(std::move(table));
+  add_budget(document, p);
   add_breakdown(document, p);
   add_memory(document, p.memory);
   add_remedies(document, p.memory);

@@ -7,15 +7,19 @@
 
 namespace hysim::report {
 
+void add_warnings(Document& document, const std::vector<Warning>& warnings) {
+  add_warnings(document, texts_of(warnings));
+}
+
 void add_warnings(Document& document, const std::vector<std::string>& warnings) {
   if (warnings.empty()) return;
   document.add(Heading{"Warnings"});
   document.add(Bullets{warnings});
 }
 
-std::vector<std::string> all_warnings(const Comparison& c) {
-  std::vector<std::string> result;
-  const auto add = [&](const std::string& warning) {
+std::vector<Warning> all_warnings(const Comparison& c) {
+  std::vector<Warning> result;
+  const auto add = [&](const Warning& warning) {
     if (std::find(result.begin(), result.end(), warning) == result.end()) {
       result.push_back(warning);
     }
@@ -28,7 +32,8 @@ std::vector<std::string> all_warnings(const Comparison& c) {
           std::all_of(c.variants.begin(), c.variants.end(), [&](const Prediction& p) {
             return std::find(p.warnings.begin(), p.warnings.end(), warning) != p.warnings.end();
           });
-      add(everywhere ? warning : names[v] + ": " + warning);
+      add(everywhere ? warning
+                     : Warning{warning.id, names[v] + ": " + warning.message, warning.source});
     }
   }
   return result;

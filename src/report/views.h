@@ -22,10 +22,11 @@ Document breakeven_document(const Breakeven& result);
 Document sweep_document(const Sweep& result);
 
 /// Adds the warnings as a section; text views leave them to stderr, files keep them.
+void add_warnings(Document& document, const std::vector<Warning>& warnings);
 void add_warnings(Document& document, const std::vector<std::string>& warnings);
 
 /// Warnings of the comparison and of its variants, each once; a variant's under its name.
-std::vector<std::string> all_warnings(const Comparison& comparison);
+std::vector<Warning> all_warnings(const Comparison& comparison);
 
 /// Which variant a speedup's side is: by the name of the variant or "scenario:variant".
 std::size_t variant_index(const std::string& name, const std::vector<Prediction>& variants,

@@ -305,7 +305,7 @@ TEST_F(CliTest, PredictsTheFirstVariantAndSaysSo) {
   EXPECT_THAT(outcome.out, HasSubstr("no --variant given: this is "));
   EXPECT_LE(longest_line(outcome.out), 80U);
   const Outcome as_json = run(std::string("predict --draws 0 --json - ") + kHeadline);
-  EXPECT_THAT(as_json.err, HasSubstr("hysim: warning: no --variant given"));
+  EXPECT_THAT(as_json.err, HasSubstr("hysim: warning: [no-variant] no --variant given"));
   EXPECT_THAT(json::parse(as_json.out).at("warnings").dump(), HasSubstr("no --variant given"));
   EXPECT_THAT(run(std::string("predict -q --draws 0 --json - ") + kHeadline).err, IsEmpty());
 }

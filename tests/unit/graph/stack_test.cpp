@@ -50,9 +50,13 @@ std::vector<Diagnostic> faults_of(const std::string& text) {
   return {};
 }
 
-std::vector<std::string> met(const std::string& scenario) {
-  return graph::limits_met(graph::parse_stack(kStack, "toy.json"),
-                           config::parse(scenario, "scenario.json"));
+std::vector<std::string> met(const std::string& facts, const std::string& stack = kStack) {
+  std::vector<std::string> texts;
+  for (const Warning& warning : graph::limits_met(graph::parse_stack(stack, "toy.json"),
+                                                  config::parse(facts, "scenario.json"))) {
+    texts.push_back(warning.text());
+  }
+  return texts;
 }
 
 TEST(StackProfile, IsReadInSiUnits) {
@@ -99,6 +103,20 @@ TEST(StackLimits, ASettingThatIsAbsentOrOfAnotherKindMeetsNothing) {
   EXPECT_TRUE(met(R"({"kernels": {"selection_replay": "true"}})").empty());
 }
 
+TEST(StackLimits, ListsAndBoundsAreAsked) {
+  const std::string stack = replaced(
+      kStack, R"({"kernels.selection_replay": true})",
+      R"({"a": {"in": [1, "x"]}, "b": {"not": [2, 3]}, "c": {"at_least": 5, "at_most": 7}})");
+  const auto met_by = [&](const std::string& facts) { return met(facts, stack).size(); };
+  EXPECT_EQ(met_by(R"({"a": 1, "b": 1, "c": 5})"), 1U);
+  EXPECT_EQ(met_by(R"({"a": "x", "b": "2", "c": 7})"), 1U);
+  EXPECT_EQ(met_by(R"({"a": 2, "b": 1, "c": 5})"), 0U);
+  EXPECT_EQ(met_by(R"({"a": 1, "b": 3, "c": 5})"), 0U);
+  EXPECT_EQ(met_by(R"({"a": 1, "b": 1, "c": 4})"), 0U);
+  EXPECT_EQ(met_by(R"({"a": 1, "b": 1, "c": 8})"), 0U);
+  EXPECT_EQ(met_by(R"({"a": 1, "c": 5})"), 0U);  // b is absent
+}
+
 TEST(StackFaults, AreLocated) {
   const auto unknown = faults_of(replaced(kStack, "\"launch_gap\"", "\"launch_gab\""));
   ASSERT_EQ(unknown.size(), 2U);  // the missing key and the unknown one
@@ -111,7 +129,7 @@ TEST(StackFaults, AreLocated) {
   ASSERT_EQ(unit.size(), 1U);
   EXPECT_EQ(unit[0].line, 7);
   EXPECT_EQ(unit[0].pointer.rfind("/context_bytes", 0), 0U) << unit[0].pointer;
-  const auto limit = faults_of(replaced(kStack, "{\"at_least\": 1024}", "{\"at_most\": 1024}"));
+  const auto limit = faults_of(replaced(kStack, "{\"at_least\": 1024}", "{\"at_lest\": 1024}"));
   ASSERT_FALSE(limit.empty());
   EXPECT_EQ(limit[0].line, 15);
   EXPECT_EQ(limit[0].pointer.rfind("/limits/0/when", 0), 0U) << limit[0].pointer;

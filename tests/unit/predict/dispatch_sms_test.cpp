@@ -119,7 +119,7 @@ TEST(SharedExpertOverlap, IsInertWithoutOne) {
   const Prediction p =
       test::predict_nominal(test::dense(), {"training.overlap.shared_expert=true"});
   ASSERT_FALSE(p.warnings.empty());
-  EXPECT_NE(p.warnings.front().find("[inert] training.overlap.shared_expert"), std::string::npos);
+  EXPECT_EQ(p.warnings.front().id, "inert-shared-expert-overlap");
 }
 
 TEST(HierarchicalCollectives, AreNamedInTheRows) {

@@ -114,11 +114,12 @@ TEST(Offload, SettingsAreChecked) {
 }
 
 TEST(Offload, IndicesThatAreNotKeptAreWarnedOf) {
-  EXPECT_THAT(predict_nominal(test::two_variants(), {"training.offload.indices=true"}).warnings,
-              Contains(HasSubstr("training.offload.indices moves nothing")));
-  EXPECT_THAT(predict_nominal(test::two_variants(),
-                              {"training.offload.indices=true", "kernels.selection_replay=true"})
-                  .warnings,
+  EXPECT_THAT(
+      texts_of(predict_nominal(test::two_variants(), {"training.offload.indices=true"}).warnings),
+      Contains(HasSubstr("training.offload.indices moves nothing")));
+  EXPECT_THAT(texts_of(predict_nominal(test::two_variants(), {"training.offload.indices=true",
+                                                              "kernels.selection_replay=true"})
+                           .warnings),
               testing::Not(Contains(HasSubstr("training.offload.indices"))));
 }
 
@@ -132,7 +133,7 @@ TEST(Offload, TooLittleHostMemoryIsWarnedOf) {
     }
     return text;
   };
-  EXPECT_THAT(predict_nominal(dense(), kInputs, {}, resources).warnings,
+  EXPECT_THAT(texts_of(predict_nominal(dense(), kInputs, {}, resources).warnings),
               Contains(HasSubstr("[host-memory]")));
 }
 

@@ -117,12 +117,13 @@ TEST(Scale, CommunicationScalesToo) {
 
 TEST(Scale, SaysWhatItChangesNothingOf) {
   const auto warnings = [](const std::string& set) {
-    return predict_nominal(two_variants(), {set}, "table").warnings;
+    return texts_of(predict_nominal(two_variants(), {set}, "table").warnings);
   };
   EXPECT_THAT(warnings("scale.kernels.hytopk=0.5"),
-              Contains(StartsWith("[inert] scale.kernels.hytopk changes nothing")));
-  EXPECT_THAT(warnings("scale.communication.tp=0.5"), Contains(StartsWith("[inert] scale.")));
-  EXPECT_THAT(warnings("scale.kernels.topk=0.5"), Not(Contains(StartsWith("[inert] scale."))));
+              Contains(StartsWith("[inert-scale] scale.kernels.hytopk changes nothing")));
+  EXPECT_THAT(warnings("scale.communication.tp=0.5"), Contains(StartsWith("[inert-scale] scale.")));
+  EXPECT_THAT(warnings("scale.kernels.topk=0.5"),
+              Not(Contains(StartsWith("[inert-scale] scale."))));
 }
 
 TEST(Scale, RefusesWhatItDoesNotKnow) {

@@ -62,6 +62,10 @@ class Writer {
     for (const std::string& text : texts) *this << text;
     return *this << "end";
   }
+  Writer& operator<<(const std::vector<Warning>& warnings) {
+    for (const Warning& warning : warnings) *this << warning.text();
+    return *this << "end";
+  }
   std::string text() const { return text_.str(); }
 
  private:
@@ -234,6 +238,12 @@ std::string fingerprint(const Comparison& c) {
   if (c.reference) w << c.reference->speedup << c.reference->source;
   w << c.warnings;
   return w.text();
+}
+
+std::vector<std::string> ids_of(const Prediction& prediction) {
+  std::vector<std::string> ids;
+  for (const Warning& warning : prediction.warnings) ids.push_back(warning.id);
+  return ids;
 }
 
 std::string disordered(const Prediction& p) {

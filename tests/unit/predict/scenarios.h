@@ -47,6 +47,9 @@ Comparison compare_nominal(const ScenarioText& scenario, const std::vector<SetTe
 /// What `run` is refused for; a test failure when it is not.
 std::vector<Diagnostic> faults_of(const std::function<void()>& run);
 
+/// Ids of its warnings, in order.
+std::vector<std::string> ids_of(const Prediction& prediction);
+
 /// Every field, numbers to the last bit.
 std::string fingerprint(const Prediction& prediction);
 std::string fingerprint(const Comparison& comparison);

@@ -15,11 +15,13 @@ namespace {
 using config::Node;
 using test::bundle;
 using test::faults_of;
+using test::ids_of;
 using test::predict_nominal;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Property;
 using testing::StartsWith;
 
 const ScenarioText kShort = {R"({
@@ -46,7 +48,9 @@ TEST(Settings, EveryDefaultIsEchoed) {
     "name": "short",
     "model": "llama2-7b",
     "cluster": "h100-sxm-80:2x8",
-    "workload": {"seq_len": 4096, "micro_batch_size": 1, "global_batch_size": 16},
+    "workload": {
+      "seq_len": 4096, "micro_batch_size": 1, "global_batch_size": 16, "packing": "thd"
+    },
     "parallelism": {
       "tp": 1, "cp": 1, "pp": 1, "vpp": 1, "ep": 1, "etp": 1, "dp": 16, "zero": 1,
       "fsdp_prefetch": 1, "reshard_after_forward": true, "hsdp_shard": 0,
@@ -214,28 +218,22 @@ TEST(Settings, ALocalModelIsNamedByItsFile) {
 
 TEST(Settings, WhatDoesNothingIsWarnedOf) {
   const auto warnings = [](const std::vector<std::string>& sets) {
-    return predict_nominal(test::two_variants(), sets).warnings;
+    return ids_of(predict_nominal(test::two_variants(), sets));
   };
-  EXPECT_THAT(warnings({}), Not(Contains(StartsWith("[inert]"))));
+  EXPECT_THAT(warnings({}), Not(Contains(StartsWith("inert-"))));
   EXPECT_THAT(warnings({"kernels.selection_replay=true", "training.recompute=none"}),
-              Contains(StartsWith("[inert] kernels.selection_replay")));
-  EXPECT_THAT(warnings({"workload.seq_len=2K"}), Contains(StartsWith("[inert] seq_len")));
-  EXPECT_THAT(predict_nominal(kShort, {"kernels.selection=fused"}).warnings,
-              Contains(StartsWith("[inert] kernels.selection")));
-}
-
-TEST(Settings, LimitsOfTheStackAreWarnedOf) {
-  const auto limits = [](const std::vector<std::string>& sets) {
-    return predict_nominal(test::two_variants(), sets).warnings;
-  };
-  EXPECT_THAT(limits({}), Not(Contains(StartsWith("[dsa-none-quadratic]"))));
-  EXPECT_THAT(limits({"kernels.selection=naive"}), Contains(StartsWith("[dsa-none-quadratic]")));
+              Contains("inert-selection-replay"));
+  EXPECT_THAT(warnings({"workload.seq_len=2K"}), Contains("inert-top-k"));
+  EXPECT_THAT(ids_of(predict_nominal(kShort, {"kernels.selection=fused"})),
+              Contains("inert-selection"));
+  EXPECT_THAT(ids_of(predict_nominal(kShort, {"workload.packing=bshd"})),
+              Contains("inert-packing"));
 }
 
 TEST(Settings, PositionsBeyondTheModelsAreWarnedOf) {
   EXPECT_THAT(predict_nominal(kShort).warnings, IsEmpty());  // 4096 positions
   EXPECT_THAT(predict_nominal(kShort, {"workload.seq_len=8K"}).warnings,
-              Contains(StartsWith("[positions] seq_len 8192")));
+              Contains(Property(&Warning::text, StartsWith("[positions] seq_len 8192"))));
 }
 
 TEST(Settings, InputsAreNamedWithTheirHashes) {

@@ -144,13 +144,17 @@ inline std::vector<BreakdownLeaf> table_leaves() {
   return leaves;
 }
 
+inline Warning positions_warning() {
+  return {"positions", "seq_len 1M is beyond the 203K positions of the model's config.json", ""};
+}
+
 inline Prediction tilelang() {
   auto leaves = table_leaves();
   leaves.push_back(leaf("bubble", 8.28, "schedule"));
   Prediction p = prediction_of("megatron-tilelang", std::move(leaves));
   p.memory.peak_per_gpu = {Bytes(132e9), Bytes(128e9), Bytes(139e9)};
   p.memory.fits = Fit::no;
-  p.warnings = {"seq_len 1M is beyond the 203K positions of the model's config.json"};
+  p.warnings = {positions_warning()};
   p.assumptions.push_back("the TileLang backward keeps its published rate at cp 64");
   return p;
 }
@@ -162,7 +166,7 @@ inline Prediction cudnn() {
   Prediction p = prediction_of("megatron-cudnn", std::move(leaves));
   p.memory.peak_per_gpu = {Bytes(99.8e9), Bytes(97e9), Bytes(105e9)};
   p.memory.fits = Fit::tight;
-  p.warnings = {"seq_len 1M is beyond the 203K positions of the model's config.json"};
+  p.warnings = {positions_warning()};
   return p;
 }
 
@@ -172,8 +176,8 @@ inline Prediction hyscale() {
   leaves.push_back(leaf("selection/hytopk/forward", 2.11, "tensor"));
   leaves.push_back(leaf("bubble", 4.35, "schedule"));
   Prediction p = prediction_of("hyscale", std::move(leaves));
-  p.warnings = {"seq_len 1M is beyond the 203K positions of the model's config.json",
-                "HyTopK's compaction has no measurement on any GPU"};
+  p.warnings = {positions_warning(),
+                {"unmeasured", "HyTopK's compaction has no measurement on any GPU", "a thread"}};
   return p;
 }
 

@@ -332,11 +332,11 @@ TEST(Text, AnEmptyAnswerIsNoFault) {
 
 TEST(Markdown, HasTheSameTables) {
   Document document = comparison_document(comparison());
-  add_warnings(document, {"a | b"});
+  add_warnings(document, {{"odd", "a | b", ""}});
   const std::string text = render_markdown(document);
   EXPECT_THAT(text, HasSubstr("| Step time | 32.0 s\\* | 28.0 s | 18.4 s |\n"));
   EXPECT_THAT(text, HasSubstr("## Where the time goes"));
-  EXPECT_THAT(text, HasSubstr("- a \\| b\n"));
+  EXPECT_THAT(text, HasSubstr("- [odd] a \\| b\n"));
 }
 
 TEST(Csv, HasOneRowALeaf) {
