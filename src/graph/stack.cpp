@@ -173,12 +173,12 @@ StackProfile load_stack(const Resources& resources, std::string_view name) {
   return parse_stack(document.text, document.path);
 }
 
-std::vector<Warning> limits_met(const StackProfile& stack, const config::Node& facts) {
-  std::vector<Warning> warnings;
+std::vector<StackLimit> limits_met(const StackProfile& stack, const config::Node& facts) {
+  std::vector<StackLimit> limits;
   for (const StackLimit& limit : stack.limits) {
-    if (met(limit, facts)) warnings.push_back({limit.id, limit.message, limit.source});
+    if (met(limit, facts)) limits.push_back(limit);
   }
-  return warnings;
+  return limits;
 }
 
 }  // namespace hysim::graph

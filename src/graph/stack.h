@@ -10,7 +10,6 @@
 #include "config/node.h"
 #include "config/sourced.h"
 #include "graph/plan.h"
-#include "hysim/prediction.h"
 #include "hysim/resources.h"
 #include "hysim/units.h"
 
@@ -61,6 +60,6 @@ StackProfile parse_stack(std::string_view text, std::string_view path);
 StackProfile load_stack(const Resources& resources, std::string_view name);
 
 /// The limits that `facts` meet: the resolved settings of a job and what they name.
-std::vector<Warning> limits_met(const StackProfile& stack, const config::Node& facts);
+std::vector<StackLimit> limits_met(const StackProfile& stack, const config::Node& facts);
 
 }  // namespace hysim::graph

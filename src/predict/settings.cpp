@@ -725,8 +725,9 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
   const Node* const modules = config::find_path(document, "training.recompute_modules");
   const Node* const shared = config::find_path(document, "training.overlap.shared_expert");
   warn_inert(plan, modules != nullptr, shared != nullptr, job.warnings);
-  for (Warning& warning : graph::limits_met(job.stack, limit_facts(job))) {
-    job.warnings.push_back(std::move(warning));
+  for (graph::StackLimit& limit : graph::limits_met(job.stack, limit_facts(job))) {
+    job.warnings.push_back(
+        {std::move(limit.id), std::move(limit.message), std::move(limit.source)});
   }
   warn_positions(plan, job.warnings);
   return job;

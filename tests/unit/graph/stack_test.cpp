@@ -52,9 +52,9 @@ std::vector<Diagnostic> faults_of(const std::string& text) {
 
 std::vector<std::string> met(const std::string& facts, const std::string& stack = kStack) {
   std::vector<std::string> texts;
-  for (const Warning& warning : graph::limits_met(graph::parse_stack(stack, "toy.json"),
-                                                  config::parse(facts, "scenario.json"))) {
-    texts.push_back(warning.text());
+  for (const graph::StackLimit& limit : graph::limits_met(graph::parse_stack(stack, "toy.json"),
+                                                          config::parse(facts, "scenario.json"))) {
+    texts.push_back("[" + limit.id + "] " + limit.message + " (" + limit.source + ")");
   }
   return texts;
 }

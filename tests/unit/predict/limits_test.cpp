@@ -133,8 +133,8 @@ TEST(StackLimits, DsaGathersItsKeys) {
   const graph::StackProfile stack = graph::load_stack(test::bundle(), "megatron-core-2026");
   const auto at = [&](const std::string& facts) {
     std::vector<std::string> found;
-    for (const Warning& warning : graph::limits_met(stack, config::parse(facts, "facts"))) {
-      found.push_back(warning.id);
+    for (const graph::StackLimit& limit : graph::limits_met(stack, config::parse(facts, "facts"))) {
+      found.push_back(limit.id);
     }
     return found;
   };

@@ -48,7 +48,7 @@ torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py ${GPT_MODEL_ARGS[@]} ${TRAINING_
 
 // NVIDIA/Megatron-LM examples/moe_recipes/deepseek_v3/h100/bf16_1024GPU_TP1PP16EP64.yaml at
 // 256f6065 with the pipeline layout of Megatron's documentation, as arguments.
-const char* const kDeepSeek = R"(
+const char* const kDeepSeek = R"sh(
 torchrun --nproc-per-node 8 --nnodes 128 pretrain_gpt.py --tokenizer-model unsloth/DeepSeek-V3 \
   --num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 \
   --kv-channels 128 --max-position-embeddings 4096 --normalization RMSNorm --norm-epsilon 1e-6 \
@@ -63,7 +63,7 @@ torchrun --nproc-per-node 8 --nnodes 128 pretrain_gpt.py --tokenizer-model unslo
   --sequence-parallel --overlap-grad-reduce --overlap-param-gather \
   --moe-token-dispatcher-type flex --moe-enable-deepep --micro-batch-size 1 \
   --global-batch-size 8192 --bf16 --pipeline-model-parallel-layout "Et*3|(tt|)*29,m|L"
-)";
+)sh";
 
 MegatronImport imported(const std::string& script, const MegatronVariables& variables = {},
                         ImportOptions options = {}) {
