@@ -48,6 +48,7 @@ void predict_step(const std::string& text) {
   static const Resources kBundle = embedded_resources();
   PredictOptions options;
   options.draws = 0;
+  options.remedies = SeekRemedies::never;
   const Prediction p = predict(kBundle, {text, kPath}, options);
   EXPECT_TRUE(std::isfinite(p.step_time.value.si()));
   EXPECT_GT(p.step_time.value.si(), 0.0);

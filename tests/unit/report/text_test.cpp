@@ -332,7 +332,7 @@ TEST(Text, AnEmptyAnswerIsNoFault) {
 
 TEST(Markdown, HasTheSameTables) {
   Document document = comparison_document(comparison());
-  add_warnings(document, {{"odd", "a | b", ""}});
+  add_warnings(document, std::vector<Warning>{{"odd", "a | b", ""}});
   const std::string text = render_markdown(document);
   EXPECT_THAT(text, HasSubstr("| Step time | 32.0 s\\* | 28.0 s | 18.4 s |\n"));
   EXPECT_THAT(text, HasSubstr("## Where the time goes"));
