@@ -208,7 +208,7 @@ class BrokenDocuments(unittest.TestCase):
     FREE = re.compile(
         r"^(model/.*|model|.*/(note|set|settings|parts|by_kind|attention|document(/.*)?|when|"
         r"fields|files|defaults|layers|further|achieved|unpublished(/.*)?|variants|"
-        r"model_config|scenario))$")
+        r"model_config|scenario(/.*)?))$")
 
     def samples(self):
         for kind in BUNDLED:

@@ -713,9 +713,15 @@ bool trains(const Words& words) {
   return false;
 }
 
+/// A word that ends the options before it.
+bool is_program(std::string_view word) {
+  return word.starts_with("python") || word == "torchrun" || word == "bash" || word == "sh";
+}
+
 std::vector<MegatronArgument> arguments_of(const Words& words, std::string_view path,
                                            std::vector<Diagnostic>& not_evaluated) {
   std::vector<MegatronArgument> arguments;
+  bool launching = true;  // before the Python program
   for (const Word& word : words) {
     if (is_option(word)) {
       MegatronArgument argument;
@@ -737,7 +743,8 @@ std::vector<MegatronArgument> arguments_of(const Words& words, std::string_view 
         not_evaluated.push_back({std::string(path), word.line, 0, "",
                                  word.text + " is not set: arguments it may hold are not read"});
       }
-    } else if (word.text.ends_with(".py")) {
+    } else if (word.text.ends_with(".py") || (launching && is_program(word.text))) {
+      launching = launching && !word.text.ends_with(".py");
       arguments.push_back({"", {}, {}, std::string(path), word.line});  // ends the launcher's part
     } else if (!arguments.empty() && !arguments.back().name.empty()) {
       arguments.back().values.push_back(word.text);
