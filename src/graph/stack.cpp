@@ -48,7 +48,7 @@ StackLimit::Condition read_condition(const std::string& path, const config::Node
   condition.any_of = read_values(reader, "in");
   condition.none_of = read_values(reader, "not");
   const auto bound = [&](std::string_view key) -> std::optional<double> {
-    if (!reader.has(key)) return std::nullopt;
+    if (reader.raw(key) == nullptr) return std::nullopt;
     return reader.number(key, 0.0, 0.0, 1e18);
   };
   condition.at_least = bound("at_least");

@@ -19,7 +19,6 @@ namespace hysim::report {
 namespace {
 
 constexpr int kDigits = 5;
-constexpr double kLargestCount = 1e13;
 
 Scale scale_of(double value, std::string_view unit) {
   const double size = std::abs(value);

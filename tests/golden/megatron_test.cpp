@@ -117,7 +117,7 @@ TEST(MegatronCommand, ExportIsRunByBash) {
   EXPECT_THAT(words.out, HasSubstr("--context-parallel-size\n64\n"));
   EXPECT_THAT(
       words.out,
-      HasSubstr("--pipeline-model-parallel-layout\nEt*9|t*10|t*10|t*10|t*10|t*10|t*10|t*9,m,L\n"));
+      HasSubstr("--pipeline-model-parallel-layout\nEt*9|t*10|t*10|t*10|t*10|t*10|t*10|t*9,mL\n"));
   EXPECT_THAT(program.folder().read("train.sh"),
               HasSubstr("# hysim: kernels.selection_replay=true"));
 }
