@@ -1,62 +1,31 @@
 // hysim breakeven: how fast a kernel must be for the step to reach a speedup.
 #include <memory>
 
-#include "cli/app.h"
-#include "cli/errors.h"
-#include "cli/executor.h"
-#include "cli/options.h"
-#include "cli/resources.h"
+#include "cli/question.h"
 #include "hysim/whatif.h"
-#include "report/views.h"
 
 namespace hysim::cli {
 
 namespace {
 
 struct Arguments {
-  std::string scenario;
+  Question question;
   std::string part;
   double speedup = 0.0;
-  std::string variant;
-  std::string baseline;
-  PredictionOptions prediction;
-  std::vector<std::string> profiles;
-  OutputOptions output;
 };
 
 int run(const Arguments& arguments) {
-  check(arguments.output);
-  std::vector<std::string> warnings;
-  const Resources named = command_resources(arguments.profiles, warnings);
-  const ScenarioText scenario = scenario_text(named, arguments.scenario);
-  const Resources resources = with_local_files(named, {scenario}, arguments.prediction.sets);
-
-  Progress progress(!arguments.output.quiet);
+  const Question& question = arguments.question;
+  const Asked about = asked(question, question.prediction.sets);
+  Progress progress(!question.output.quiet);
   BreakevenOptions options;
+  set_options(question, progress, options);
   options.part = arguments.part;
   options.speedup = arguments.speedup;
-  options.variant = arguments.variant;
-  options.baseline = arguments.baseline;
-  options.sets = arguments.prediction.sets;
-  options.seed = arguments.prediction.seed;
-  options.draws = arguments.prediction.draws;
-  options.executor = parallel_executor(progress);
-  Breakeven result = breakeven(resources, scenario, options);
+  options.baseline = question.baseline;
+  Breakeven result = breakeven(about.resources, about.scenario, options);
   progress.finish();
-  result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
-
-  Views views;
-  views.text = [&](const TextStyle& style) {
-    return report::render_text(report::breakeven_document(result), style);
-  };
-  views.json = [&] { return to_json(result); };
-  views.markdown = [&] {
-    report::Document document = report::breakeven_document(result);
-    report::add_warnings(document, result.warnings);
-    return report::render_markdown(document);
-  };
-  emit(views, arguments.output, result.warnings);
-  return kAnswered;
+  return show(question, about.warnings, std::move(result), report::breakeven_document);
 }
 
 }  // namespace
@@ -67,9 +36,7 @@ void add_breakeven(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const command =
       app.add_subcommand("breakeven", "How fast a kernel must be to reach a speedup");
-  command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
-      ->type_name("")
-      ->required();
+  add_scenario(*command, arguments->question);
   command->add_option("--kernel", arguments->part, "what gets faster, as --scale names it")
       ->type_name("NAME")
       ->required();
@@ -77,13 +44,8 @@ void add_breakeven(CLI::App& app, Action& action) {
       ->type_name("X")
       ->check(CLI::Range(kLeast, kMost).description(""))
       ->required();
-  command->add_option("--variant", arguments->variant, "which variant (the first)")
-      ->type_name("NAME");
-  command->add_option("--baseline", arguments->baseline, "speedup over it (the variant as it is)")
-      ->type_name("VARIANT");
-  add_prediction_options(*command, arguments->prediction, false);
-  add_profile_option(*command, arguments->profiles);
-  add_output_options(*command, arguments->output, false);
+  add_question_options(*command, arguments->question, "speedup over it (the variant as it is)",
+                       false);
   command->footer(
       "Examples:\n"
       "  hysim breakeven glm-5.1-1m-h20-512 --kernel topk --speedup 1.2\n"

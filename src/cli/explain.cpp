@@ -5,16 +5,13 @@
 #include <memory>
 #include <utility>
 
-#include "cli/app.h"
 #include "cli/errors.h"
-#include "cli/executor.h"
-#include "cli/options.h"
+#include "cli/question.h"
 #include "cli/resources.h"
 #include "config/reader.h"
 #include "config/words.h"
 #include "hysim/errors.h"
 #include "report/explanation.h"
-#include "report/views.h"
 
 namespace hysim::cli {
 
@@ -23,12 +20,8 @@ namespace {
 constexpr std::size_t kLongest = 20;
 
 struct Arguments {
-  std::string scenario;
+  Question question;
   std::string leaf;
-  std::string variant;
-  PredictionOptions prediction;
-  std::vector<std::string> profiles;
-  OutputOptions output;
 };
 
 /// The leaves meant, or an error that names the nearest.
@@ -78,25 +71,17 @@ report::Document document_of(const Explanation& explanation, const std::string& 
 }
 
 int run(const Arguments& arguments) {
-  check(arguments.output);
-  std::vector<std::string> warnings;
-  const Resources named = command_resources(arguments.profiles, warnings);
-  const ScenarioText scenario = scenario_text(named, arguments.scenario);
-  const Resources resources = with_local_files(named, {scenario}, arguments.prediction.sets);
-
-  Progress progress(!arguments.output.quiet);
+  const Question& question = arguments.question;
+  Asked about = asked(question, question.prediction.sets);
+  Progress progress(!question.output.quiet);
   PredictOptions options;
-  options.variant = arguments.variant;
-  options.sets = arguments.prediction.sets;
-  options.seed = arguments.prediction.seed;
-  options.draws = arguments.prediction.draws;
-  options.executor = parallel_executor(progress);
-  Explanation explanation = explain(resources, scenario, options);
+  set_options(question, progress, options);
+  Explanation explanation = explain(about.resources, about.scenario, options);
   progress.finish();
   const std::vector<LeafExplanation> leaves = leaves_of(explanation, arguments.leaf);
 
-  add_resource_warnings(warnings, explanation.prediction.warnings);
-  warnings = texts_of(explanation.prediction.warnings);
+  add_resource_warnings(about.warnings, explanation.prediction.warnings);
+  const std::vector<std::string> warnings = texts_of(explanation.prediction.warnings);
   Views views;
   views.text = [&](const TextStyle& style) {
     return report::render_text(document_of(explanation, arguments.leaf, leaves), style);
@@ -107,7 +92,7 @@ int run(const Arguments& arguments) {
     report::add_warnings(document, warnings);
     return report::render_markdown(document);
   };
-  emit(views, arguments.output, warnings);
+  emit(views, question.output, warnings);
   return kAnswered;
 }
 
@@ -117,16 +102,10 @@ void add_explain(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const command =
       app.add_subcommand("explain", "Formulas, inputs and sources of a predicted time");
-  command->add_option("SCENARIO", arguments->scenario, "a bundled scenario or a file")
-      ->type_name("")
-      ->required();
+  add_scenario(*command, arguments->question);
   command->add_option("LEAF", arguments->leaf, "a path of the breakdown, or part of one")
       ->type_name("");
-  command->add_option("--variant", arguments->variant, "which variant (the first)")
-      ->type_name("NAME");
-  add_prediction_options(*command, arguments->prediction, false);
-  add_profile_option(*command, arguments->profiles);
-  add_output_options(*command, arguments->output, false);
+  add_question_options(*command, arguments->question, "", false);
   command->footer(
       "Without LEAF: the 20 longest in brief. \"step\" is the step time itself.\n"
       "Examples:\n"
