@@ -332,6 +332,7 @@ std::vector<std::int64_t> default_layout(const model::Transformer& model, std::i
     // The nearest legal boundary at or after the previous one; an earlier one if two are as near.
     std::int64_t boundary = layers;
     for (std::int64_t layer = previous; layer < layers; ++layer) {
+      if (layer - wanted >= std::abs(boundary - wanted)) break;  // farther from here on
       if (begins(layer) && std::abs(layer - wanted) < std::abs(boundary - wanted)) boundary = layer;
     }
     if (layout.size() + 1 == even.size()) boundary = layers;
