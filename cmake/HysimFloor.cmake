@@ -66,7 +66,7 @@ function(hysim_test_executable name)
                                                ${PROJECT_BINARY_DIR}/tests/paths)
   target_link_libraries(${target} PRIVATE ${arg_LIBS} GTest::gtest_main GTest::gmock)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}.
-    PROPERTIES TIMEOUT 600 LABELS ${name})
+    PROPERTIES TIMEOUT 120 LABELS ${name})
 endfunction()
 
 function(hysim_test floor)
