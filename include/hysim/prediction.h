@@ -75,7 +75,7 @@ struct BreakdownLeaf {
   Ranged<Seconds> time;  // on the critical stage, over the whole step
   TimeKind kind = TimeKind::critical;
   std::string bound_by;  // "tensor", "vector", "memory", "sm", "network", "latency", "launch",
-                         // "schedule"
+                         // "host", "schedule"
 };
 
 struct CommunicationRow {

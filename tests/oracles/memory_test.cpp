@@ -2,8 +2,9 @@
 // the headline budgets. Bytes are exact; parameter-based figures too, since every tensor is
 // counted.
 //
-// Not compared: ZeRO-2 and ZeRO-3 (sharding_test.cpp), and the budgets with indices sharded over TP. Our peak takes the larger of two moments, a layer in backward and the loss, where the
-// budgets add both; so on the last stage the items are compared and the total is formed from them.
+// Not compared: ZeRO-2 and ZeRO-3 (sharding_test.cpp), and the budgets with indices sharded over
+// TP. Our peak takes the larger of two moments, a layer in backward and the loss, where the budgets
+// add both; so on the last stage the items are compared and the total is formed from them.
 #include "graph/memory.h"
 
 #include <algorithm>

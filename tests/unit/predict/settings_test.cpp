@@ -55,7 +55,8 @@ TEST(Settings, EveryDefaultIsEchoed) {
       "tp": 1, "cp": 1, "pp": 1, "vpp": 1, "ep": 1, "etp": 1, "dp": 16, "zero": 1,
       "fsdp_prefetch": 1, "reshard_after_forward": true, "hsdp_shard": 0,
       "schedule": "1f1b",
-      "microbatch_group_size": 0, "pipeline_layout": [32], "hierarchical_collectives": false, "cp_comm": "all_gather", "cp_layout": "zigzag",
+      "microbatch_group_size": 0, "pipeline_layout": [32],
+      "hierarchical_collectives": false, "cp_comm": "all_gather", "cp_layout": "zigzag",
       "sequence_parallel": false, "rank_order": "tp-cp-ep-dp-pp"
     },
     "training": {
