@@ -120,6 +120,17 @@ double passes(const ShardedTimes& times) {
 
 }  // namespace
 
+ShardedTimes sharding_of(const Program& program) {
+  ShardedTimes times;
+  times.micro_batches = program.micro_batches;
+  times.shards_weights = program.zero >= 3;
+  times.reshard = program.reshard_after_forward;
+  times.prefetch = times.shards_weights ? program.fsdp_prefetch : 1;
+  if (!program.overlap.param_gather) times.prefetch = 0;
+  times.overlap_reduce = program.overlap.grad_reduce;
+  return times;
+}
+
 double run_sharded(const ShardedTimes& times) {
   State state{};
   state = MicroBatch(times, true, state).run();

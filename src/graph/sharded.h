@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/program.h"
+
 namespace hysim::graph {
 
 /// Seconds of one unit and micro-batch.
@@ -31,6 +33,9 @@ struct ShardedTimes {
   /// unit waits for the reduction of the second before it.
   bool overlap_reduce = true;
 };
+
+/// What a program of zero 2 or 3 says of it, units left out.
+ShardedTimes sharding_of(const Program& program);
 
 /// Seconds from the first forward to the end of the last backward and the last reduction. Every
 /// micro-batch reduces its gradients, as torch's FSDP2, Megatron-FSDP and DeepSpeed do. The cost

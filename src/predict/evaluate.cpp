@@ -145,13 +145,7 @@ struct DataParallel {
 
 /// ZeRO-2 and 3 on their one stage: traffic of every micro-batch, and what of it shows.
 DataParallel sharded_parallel(const Program& program, const std::vector<const LayerCost*>& parts) {
-  graph::ShardedTimes times;
-  times.micro_batches = program.micro_batches;
-  times.shards_weights = program.zero >= 3;
-  times.reshard = program.reshard_after_forward;
-  times.prefetch = program.overlap.param_gather ? program.fsdp_prefetch : 0;
-  if (program.zero == 2) times.prefetch = program.overlap.param_gather ? 1 : 0;
-  times.overlap_reduce = program.overlap.grad_reduce;
+  graph::ShardedTimes times = graph::sharding_of(program);
   DataParallel dp;
   double compute = 0.0;
   graph::ShardedUnit next;

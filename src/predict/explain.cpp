@@ -91,6 +91,8 @@ class Documents {
        &topology::Cluster::all_to_all_efficiency},
       {"dispatch_efficiency", "1", "share of the line, fused dispatch (DeepEP)",
        &topology::Cluster::dispatch_efficiency},
+      {"host_bandwidth", "B/s", "copies between a GPU and host memory, each direction",
+       &topology::Cluster::host_bandwidth},
   };
 
   std::string text_at(std::string_view path) const {

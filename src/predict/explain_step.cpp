@@ -12,6 +12,8 @@
 #include "collectives/card.h"
 #include "collectives/tiers.h"
 #include "cost/card.h"
+#include "graph/offload.h"
+#include "graph/sharded.h"
 #include "ops/element_bytes.h"
 #include "ops/elementwise.h"
 #include "predict/streams.h"
@@ -98,6 +100,7 @@ class StepExplainer {
     close_step();
     program_leaves();
     step_leaves();
+    offload_leaves();
   }
 
  private:
@@ -218,17 +221,26 @@ class StepExplainer {
   void explain_parameters(const ParameterShare& share, LayerLines& lines) {
     const bool sharded = program_.zero >= 1;
     const auto add = [&](Terms& terms, collectives::Kind kind, double bytes_per_parameter) {
-      const auto one = [&](const topology::GroupShape& group, double parameters) {
+      const auto ring = [&](collectives::Kind of, const topology::GroupShape& group,
+                            double parameters) {
         if (group.size <= 1 || parameters <= 0.0) return;
         collectives::Collective op;
-        op.kind = kind;
+        op.kind = of;
         op.group = group;
         op.bytes = Bytes(parameters * bytes_per_parameter);
         op.tiered = program_.hierarchical;
         terms.emplace_back(1.0, scaled(collective_time(op), program_.replica_scale));
       };
-      one(program_.dense_group, share.dense);
-      one(program_.expert_group, share.expert);
+      // As replica_time of evaluate.cpp: in the shard, then between the copies of the state.
+      const auto one = [&](const topology::GroupShape& group, const topology::GroupShape& shard,
+                           const topology::GroupShape& copies, double parameters) {
+        ring(kind, kind == collectives::Kind::all_reduce ? group : shard, parameters);
+        if (kind == collectives::Kind::reduce_scatter) {
+          ring(collectives::Kind::all_reduce, copies, parameters / real(shard.size));
+        }
+      };
+      one(program_.dense_group, program_.dense_shard, program_.dense_copies, share.dense);
+      one(program_.expert_group, program_.expert_shard, program_.expert_copies, share.expert);
     };
     add(lines.reduce, sharded ? collectives::Kind::reduce_scatter : collectives::Kind::all_reduce,
         program_.gradient_bytes);
@@ -280,6 +292,7 @@ class StepExplainer {
         weight.emplace_back(1.0, part->backward.weight);
       }
       const std::string name = std::to_string(c);
+      if (program_.offloads) explain_offload(chunk, name, forward, backward);
       std::string of = "stage " + std::to_string(chunk.stage);
       if (program_.vpp > 1) of = "chunk " + name + " (" + of + ")";
       forward_.push_back(c_.sum("forward_" + name, forward, "one micro-batch, " + of));
@@ -294,6 +307,64 @@ class StepExplainer {
     without_sends_ = ends("without_sends_", times_);
     times_.send = c_.value(send_);
     stage_ends_ = times_.send > 0.0 ? ends("", times_) : without_sends_;
+  }
+
+  /// What copies to host memory lengthen a chunk by, as offload_chunk of evaluate.cpp.
+  void explain_offload(const Chunk& chunk, const std::string& name, Terms& forward,
+                       Terms& backward) {
+    std::vector<graph::OffloadedLayer> up;
+    std::vector<graph::OffloadedLayer> down;
+    double forward_sum = 0.0;
+    double backward_sum = 0.0;
+    const auto add = [&](const LayerProgram& layer, const LayerLines& lines) {
+      const double copy = (layer.offloaded / machine_.network.host.value).si();
+      const double back = c_.value(lines.backward.span) -
+                          (splits_backward() ? c_.value(lines.backward.weight) : 0.0);
+      up.push_back({c_.value(lines.forward.span), copy});
+      down.push_back({back, copy});
+      forward_sum += c_.value(lines.forward.span);
+      backward_sum += back;
+      if (chunk.stage == evaluation_.critical_stage) offloaded_ += layer.offloaded.si();
+    };
+    for (const std::int32_t layer : chunk.layers) {
+      add(program_.layers[at(layer)], layers_[at(layer)]);
+    }
+    for (std::int64_t i = 0; i < chunk.mtp; ++i) add(program_.mtp, mtp_);
+    std::reverse(down.begin(), down.end());
+    const std::string by = ", by running every layer and its copy";
+    const NodeId to =
+        c_.input("to_host_" + name, std::max(0.0, graph::offloaded_forward(up) - forward_sum), "s",
+                 "a forward of chunk " + name + " waits for copies to host memory" + by);
+    const NodeId from =
+        c_.input("from_host_" + name, std::max(0.0, graph::offloaded_backward(down) - backward_sum),
+                 "s", "a backward of chunk " + name + " waits for copies from host memory" + by);
+    forward.emplace_back(1.0, to);
+    backward.emplace_back(1.0, from);
+    if (chunk.stage != evaluation_.critical_stage) return;
+    to_host_.emplace_back(1.0, to);
+    from_host_.emplace_back(1.0, from);
+  }
+
+  /// Copies of the critical stage: what shows and what is hidden.
+  void offload_leaves() {
+    if (!program_.offloads) return;
+    const NodeId bytes = c_.input("offloaded", offloaded_, "B", "a micro-batch and direction");
+    const NodeId rate = c_.setting("host_bandwidth", machine_.network.host.value.si(),
+                                   "cluster/host_bandwidth", "");
+    const NodeId busy = c_.define(
+        "copies", "micro_batches * offloaded / host_bandwidth",
+        {{"micro_batches", micro_batches_}, {"offloaded", bytes}, {"host_bandwidth", rate}}, "s",
+        "of one direction over the step");
+    const auto leaf = [&](const char* path, const Terms& shown) {
+      const NodeId time = c_.sum("time", micro_batches_, shown, "that layers wait for copies");
+      set_critical(path, time, "a layer waits for a buffer, or for its tensors");
+      set_overlapped(path,
+                     c_.define("time", "max(0, copies - shown)",
+                               {{"copies", busy}, {"shown", time}}, "s", "beside other layers"),
+                     "hidden: runs beside the computation of other layers");
+    };
+    leaf("offload/to_host/forward", to_host_);
+    leaf("offload/from_host/backward", from_host_);
   }
 
   /// Whether the schedule runs weight gradients apart from the rest of a backward.
@@ -349,10 +420,46 @@ class StepExplainer {
       reduce.insert(reduce.end(), part->reduce.begin(), part->reduce.end());
       gather.insert(gather.end(), part->gather.begin(), part->gather.end());
     }
+    if (program_.zero >= 2) return explain_sharded(parts, reduce, gather, s);
     lines.reduce = c_.sum("reduce_" + s, reduce, "gradients of stage " + s + " on the wire");
     lines.gather = c_.sum("gather_" + s, gather, "weights of stage " + s + " on the wire");
     lines.reduce_exposed = program_.overlap.grad_reduce ? reduce_exposed(parts, s) : lines.reduce;
     lines.gather_exposed = program_.overlap.param_gather ? gather_exposed(parts, s) : lines.gather;
+    return lines;
+  }
+
+  /// ZeRO-2 and 3: traffic of every micro-batch, as sharded_parallel of evaluate.cpp.
+  ReplicaLines explain_sharded(const std::vector<const LayerLines*>& parts, const Terms& reduce,
+                               const Terms& gather, const std::string& s) {
+    graph::ShardedTimes times = graph::sharding_of(program_);
+    double compute = 0.0;
+    graph::ShardedUnit next;
+    for (const LayerLines* part : parts) {
+      const double forward = c_.value(part->forward.span);
+      const double backward = c_.value(part->backward.span);
+      compute += forward + backward;
+      next.forward += forward;
+      next.backward += backward;
+      next.gather += sum_of(part->gather);
+      next.reduce += sum_of(part->reduce);
+      if (forward + backward <= 0.0) continue;
+      times.units.push_back(next);
+      next = {};
+    }
+    const double passes = program_.reshard_after_forward ? 2.0 : 1.0;
+    Terms gathers;
+    for (const auto& [count, node] : gather) gathers.emplace_back(count * passes, node);
+    ReplicaLines lines;
+    lines.reduce = c_.sum("reduce_" + s, micro_batches_, reduce, "gradients on the wire");
+    lines.gather = program_.zero >= 3
+                       ? c_.sum("gather_" + s, micro_batches_, gathers, "weights on the wire")
+                       : c_.sum("gather_" + s, gather, "weights on the wire");
+    const double exposed =
+        std::max(0.0, graph::run_sharded(times) - real(program_.micro_batches) * compute);
+    lines.reduce_exposed = c_.input(
+        "sharded_exposed", exposed, "s",
+        "of both what no computation covers, by running every layer's gathers and reductions");
+    lines.gather_exposed = zero_;
     return lines;
   }
 
@@ -413,8 +520,8 @@ class StepExplainer {
 
   OptimizerLines explain_optimizer(std::int64_t stage) {
     const ParameterShare share = graph::stage_parameters(program_, stage);
-    const double updated = program_.zero >= 1 ? share.dense / real(program_.dense_group.size) +
-                                                    share.expert / real(program_.expert_group.size)
+    const double updated = program_.zero >= 1 ? share.dense / real(program_.dense_shard.size) +
+                                                    share.expert / real(program_.expert_shard.size)
                                               : share.dense + share.expert;
     OptimizerLines lines;
     Terms terms;
@@ -657,6 +764,8 @@ class StepExplainer {
   double launches_overlapped_ = 0.0;
   double lost_ = 0.0;
   double lost_overlapped_ = 0.0;
+  double offloaded_ = 0.0;  // bytes of the critical stage, a micro-batch
+  Terms to_host_, from_host_;
 };
 
 }  // namespace

@@ -136,12 +136,30 @@ TEST(Explain, HoldsInUnusualLayoutsToo) {
            {"kernels.dispatcher=deepep", "training.overlap.shared_expert=true",
             "training.expert_imbalance=1.5"},
            {"kernels.selection=naive"},
+           {"training.offload.activations=true", "training.recompute=none"},
+           {"training.offload.activations=true", "parallelism.schedule=zb-h1"},
            {"training.precision=fp8", "kernels.selection_precision=fp8"},
            {"kernels.sparse_attention=tilelang", "training.indexer.loss=sparse"},
        }) {
     expect_printed_formulas_hold(explain_nominal(test::two_variants(), "", sets), sets.front());
   }
-  expect_printed_formulas_hold(explain_nominal(test::dense()), "dense");
+  const std::string three = "parallelism.zero=3";
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {},
+           {"parallelism.zero=2"},
+           {"parallelism.zero=2", "training.overlap.grad_reduce=false"},
+           {three},
+           {three, "parallelism.fsdp_prefetch=0", "workload.global_batch_size=256"},
+           {three, "parallelism.reshard_after_forward=false"},
+           {three, "training.overlap.param_gather=false"},
+           {three, "parallelism.hsdp_shard=4", "scale.communication.dp=3"},
+           {"parallelism.zero=1", "parallelism.hsdp_shard=2"},
+           {"training.offload.activations=true"},
+           {"training.offload.activations=0.5", three},
+       }) {
+    const std::string name = sets.empty() ? "dense" : "dense " + sets.back();
+    expect_printed_formulas_hold(explain_nominal(test::dense(), "", sets), name);
+  }
 }
 
 // ---------------------------------------------------------------- moving an input
