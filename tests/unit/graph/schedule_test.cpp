@@ -112,8 +112,8 @@ TEST(OneForwardOneBackward, SteadyStateOf32768MicroBatchesIsExact) {
 // later sets the pace until the earlier has used up its lead, after `slowness` x fill
 // micro-batches.
 TEST(OneForwardOneBackward, ASlightlySlowerEarlyStageOvertakesLate) {
-  for (const double drift : {1e-2, 1e-3, 4e-4, 1e-4, 1e-6, 1e-9, 1e-12}) {
-    for (const std::int64_t p : {2, 4, 8}) {
+  for (const double drift : {1e-2, 4e-4, 1e-4, 1e-12}) {
+    for (const std::int64_t p : {2, 8}) {
       PipelineTimes times = uniform_times(p, 1, 32768, 1.0, 2.0, 0.0);
       times.forward[0] += drift;
       expect_same(times);
