@@ -67,7 +67,8 @@ Resources profile_resources(const std::vector<std::string>& profiles) {
       throw InputError({Diagnostic{
           path, 0, 0, schema.empty() ? "" : "/schema",
           (schema.empty() ? "has no \"schema\"" : "is of schema " + config::in_quotes(schema)) +
-              std::string("; --profile takes hysim.gpu/1, hysim.cluster/1, hysim.stack/1 or a "
+              std::string("; --profile takes hysim.gpu/1, hysim.cluster/1, hysim.stack/1, "
+                          "hysim.kernels/1 or a "
                           "model's config.json")}});
     }
     const std::string name =
@@ -142,6 +143,7 @@ const std::vector<DocumentKind>& document_kinds() {
       {"gpus", "gpu", "hw_profiles/gpus", "hysim.gpu/1"},
       {"clusters", "cluster", "hw_profiles/clusters", "hysim.cluster/1"},
       {"stacks", "stack", "hw_profiles/stacks", "hysim.stack/1"},
+      {"kernels", "kernels", "hw_profiles/kernels", "hysim.kernels/1"},
       {"scenarios", "scenario", "scenarios", "hysim.scenario/1"}};
   return kinds;
 }

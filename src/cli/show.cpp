@@ -94,7 +94,7 @@ Found find(const Resources& resources, const std::string& argument) {
   return found_in(resources, *kinds.front(), argument);
 }
 
-Views views_of(const Found& found) {
+Views views_of(const Found& found, const Resources& resources) {
   Views views;
   const auto set = [&views](const report::Document& document, std::string json) {
     views.text = [document](const TextStyle& style) {
@@ -108,7 +108,7 @@ Views views_of(const Found& found) {
     set(report::model_document(model), report::model_json(model));
   } else if (found.kind->singular == "gpu") {
     const auto gpu = hardware::parse_gpu_profile(found.text, found.origin);
-    set(report::gpu_document(gpu), report::gpu_json(gpu));
+    set(report::gpu_document(gpu, hardware::load_named_kernels(resources)), report::gpu_json(gpu));
   } else {
     const config::Node document = config::parse(found.text, found.origin);
     set(found.kind->singular == "scenario"
@@ -130,7 +130,7 @@ int run(Arguments arguments) {
   check(arguments.output);
   std::vector<std::string> warnings;
   const Resources resources = command_resources(arguments.profiles, warnings);
-  emit(views_of(find(resources, arguments.name)), arguments.output, warnings);
+  emit(views_of(find(resources, arguments.name), resources), arguments.output, warnings);
   return kAnswered;
 }
 

@@ -213,6 +213,13 @@ void check_bound(const Node& node, const std::string& pointer, const Sourced& so
   }
 }
 
+Sourced read_field(const Node& node, const std::string& pointer, const std::string& id,
+                   const Field& field, Faults& faults) {
+  Sourced value = read_sourced(node, pointer, id, field.si_unit, faults);
+  check_bound(node, pointer, value, field.bound, faults);
+  return value;
+}
+
 /// A text that must be there and not empty.
 std::string required_text(Reader& reader, std::string_view key) {
   std::string text = reader.required_string(key);
@@ -288,6 +295,17 @@ const std::vector<GpuFieldInfo>& gpu_fields() {
   return fields;
 }
 
+std::size_t gpu_field_index(std::string_view key) {
+  std::size_t index = 0;
+  while (index < std::size(kGpuFields) && kGpuFields[index].key != key) ++index;
+  return index;
+}
+
+Sourced read_gpu_field(const Node& node, const std::string& pointer, const std::string& id,
+                       std::size_t index, Faults& faults) {
+  return read_field(node, pointer, id, kGpuFields[index], faults);
+}
+
 GpuProfile parse_gpu_profile(std::string_view text, std::string_view path) {
   const Node root = config::parse(text, path);
   Faults faults;
@@ -311,8 +329,7 @@ GpuProfile parse_gpu_profile(std::string_view text, std::string_view path) {
     if (node == nullptr) continue;
     const std::string pointer = child_pointer(folder->pointer(), key);
     const std::string id = "gpu/" + profile.name + "/" + std::string(field.key);
-    profile.fields.back() = read_sourced(*node, pointer, id, field.si_unit, faults);
-    check_bound(*node, pointer, profile.fields.back(), field.bound, faults);
+    profile.fields.back() = read_field(*node, pointer, id, field, faults);
   }
   check_figures(top, "further", faults);
   check_figures(top, "achieved", faults);

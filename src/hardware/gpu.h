@@ -79,6 +79,11 @@ struct GpuFieldInfo {
   std::string_view meaning;
 };
 const std::vector<GpuFieldInfo>& gpu_fields();
+/// The position of `key` there; its size when no field has that key.
+std::size_t gpu_field_index(std::string_view key);
+/// The value at `pointer` of a document as one for field `index`: its unit and bounds are checked.
+config::Sourced read_gpu_field(const config::Node& node, const std::string& pointer,
+                               const std::string& id, std::size_t index, config::Faults& faults);
 
 /// hw_profiles/gpus/<name>.json: the same fields with range, kind and source.
 struct GpuProfile {

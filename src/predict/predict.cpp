@@ -182,7 +182,7 @@ Asked run_variant(Inputs& inputs, const ScenarioText& text, const PredictOptions
   asked.scenario = predictor::parse_scenario(text);
   asked.variant = predictor::variant_or_first(asked.scenario, options.variant);
   asked.overrides = predictor::parse_sets(options.sets, asked.scenario.variants);
-  predictor::check_settings(asked.scenario, asked.overrides);
+  predictor::check_settings(asked.scenario, asked.overrides, &inputs.resources());
   predictor::require_effects(asked.scenario, {asked.variant}, options.sets, asked.overrides);
   Runner runner(inputs.resources(), asked.scenario, {options.seed, options.draws, true},
                 options.executor);
@@ -226,7 +226,7 @@ Comparison compare(const Resources& resources, const ScenarioText& text,
                                  ? scenario.variants.back()
                                  : predictor::find_variant(scenario, options.candidate);
   const std::vector<Override> overrides = predictor::parse_sets(options.sets, scenario.variants);
-  predictor::check_settings(scenario, overrides);
+  predictor::check_settings(scenario, overrides, &inputs.resources());
   predictor::require_effects(scenario, scenario.variants, options.sets, overrides);
   Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
                 options.executor);
@@ -278,7 +278,7 @@ Comparison compare(const Resources& resources, const ScenarioText& a, const Scen
     inputs.add(text);
     const std::string& wanted = first ? options.baseline : options.candidate;
     const Variant& variant = predictor::variant_or_first(scenario, wanted);
-    predictor::check_settings(scenario, overrides);
+    predictor::check_settings(scenario, overrides, &inputs.resources());
     predictor::note_effects(scenario, {variant}, overrides, effects);
     Runner runner(inputs.resources(), scenario, {options.seed, options.draws, true},
                   options.executor);

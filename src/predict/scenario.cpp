@@ -171,22 +171,24 @@ std::string place_of(const std::string& setting, const std::string& written) {
 }
 
 std::vector<Diagnostic> document_faults(const Scenario& scenario, const Variant& variant,
-                                        const std::vector<Override>& overrides) {
+                                        const std::vector<Override>& overrides,
+                                        hardware::NamedKernels* kernels) {
   Faults faults;
-  check_settings(variant_document(scenario, variant.steps, variant.name, overrides), faults);
+  check_settings(variant_document(scenario, variant.steps, variant.name, overrides), kernels,
+                 faults);
   return placed(scenario, faults.diagnostics());
 }
 
 /// Faults of the settings of every variant, as they are and with every unpublished value.
 void add_settings_faults(const Scenario& scenario, const std::vector<Override>& overrides,
-                         Faults& faults) {
+                         hardware::NamedKernels* kernels, Faults& faults) {
   std::vector<Variant> variants = scenario.variants;
   if (variants.empty()) variants.push_back({});  // its faults are told already
   const auto add = [&](const std::vector<Diagnostic>& found) {
     for (const Diagnostic& fault : found) faults.add(fault);
   };
   for (const Variant& variant : variants) {
-    const std::vector<Diagnostic> found = document_faults(scenario, variant, overrides);
+    const std::vector<Diagnostic> found = document_faults(scenario, variant, overrides, kernels);
     add(found);
     for (const Unpublished& setting : scenario.unpublished) {
       if (!setting.variant.empty() && setting.variant != variant.name) continue;
@@ -194,7 +196,7 @@ void add_settings_faults(const Scenario& scenario, const std::vector<Override>& 
         std::vector<Override> changes = overrides;
         changes.push_back({setting.variant, setting.path, value});
         try {
-          add(document_faults(scenario, variant, changes));
+          add(document_faults(scenario, variant, changes, kernels));
         } catch (const InputError& error) {
           if (found.empty()) add(error.diagnostics());  // else most likely for that reason
         }
@@ -237,15 +239,18 @@ Scenario parse_scenario(const ScenarioText& text) {
   const Node* const name = root.find("name");
   if (name != nullptr && name->is_string()) scenario.name = name->as_string();
   if (!faults.empty()) {
-    add_settings_faults(scenario, {}, faults);
+    add_settings_faults(scenario, {}, nullptr, faults);
     faults.throw_if_any();
   }
   return scenario;
 }
 
-void check_settings(const Scenario& scenario, const std::vector<Override>& overrides) {
+void check_settings(const Scenario& scenario, const std::vector<Override>& overrides,
+                    const Resources* resources) {
+  std::optional<hardware::NamedKernels> kernels;
+  if (resources != nullptr) kernels.emplace(*resources);
   Faults faults;
-  add_settings_faults(scenario, overrides, faults);
+  add_settings_faults(scenario, overrides, kernels ? &*kernels : nullptr, faults);
   faults.throw_if_any();
 }
 

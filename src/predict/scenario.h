@@ -13,6 +13,7 @@
 #include "graph/plan.h"
 #include "graph/stack.h"
 #include "hardware/gpu.h"
+#include "hardware/named_kernels.h"
 #include "hysim/predict.h"
 #include "hysim/prediction.h"
 #include "hysim/resources.h"
@@ -72,9 +73,12 @@ config::Node variant_document(const Scenario& scenario, const std::vector<Varian
 
 /// Throws InputError with every fault that all variants and unpublished values have before what
 /// they name is loaded: keys, types, ranges.
-void check_settings(const Scenario& scenario, const std::vector<Override>& overrides);
+/// Names of kernels are checked against the documents of `resources`, if there are any.
+void check_settings(const Scenario& scenario, const std::vector<Override>& overrides,
+                    const Resources* resources = nullptr);
 /// Adds such faults of one settings document.
-void check_settings(const config::Node& settings, config::Faults& faults);
+void check_settings(const config::Node& settings, hardware::NamedKernels* known,
+                    config::Faults& faults);
 
 /// Faults of a settings document, with pointers to where the scenario has what is at fault.
 std::vector<Diagnostic> placed(const Scenario& scenario, std::vector<Diagnostic> diagnostics);

@@ -331,10 +331,47 @@ Node read_training(Reader& root, graph::Training& t, OverlapText& overlap, std::
   return s.finish();
 }
 
-Node read_kernels(Reader& root, graph::Kernels& k) {
+/// A kernel that a document defines, as the settings name it.
+struct ChosenKernel {
+  std::string family;
+  std::string name;
+};
+using hardware::NamedKernels;
+
+/// One of the bundled kernels of a family, or another that a document defines for some GPU. Where
+/// it is not known what documents define, only misspelled bundled names are refused.
+template <class E>
+void read_implementation(Section& s, std::string_view family, E& value,
+                         std::vector<Choice<E>> choices, NamedKernels* known,
+                         std::vector<ChosenKernel>& chosen) {
+  const Node* const node = s.reader().raw(family);
+  const bool bundled = node == nullptr || !node->is_string() ||
+                       std::any_of(choices.begin(), choices.end(), [&](const Choice<E>& choice) {
+                         return choice.word == node->as_string();
+                       });
+  if (bundled) {
+    s.choice(family, value, choices);
+    return;
+  }
+  if (known != nullptr) {
+    for (const hardware::NamedKernel& kernel : known->get()) {
+      if (kernel.family == family) choices.push_back({kernel.name, value});
+    }
+  }
+  std::vector<std::string> words;
+  for (const Choice<E>& choice : choices) words.emplace_back(choice.word);
+  if (known != nullptr || !config::nearest(node->as_string(), words).empty()) {
+    s.reader().choice(family, value, choices);
+  }
+  chosen.push_back({std::string(family), node->as_string()});
+  s.echo().set(family, *node);
+}
+
+Node read_kernels(Reader& root, graph::Kernels& k, NamedKernels* known,
+                  std::vector<ChosenKernel>& chosen) {
   Section s(root, "kernels");
-  s.choice("selection", k.selection, kSelections);
-  s.choice("topk", k.topk, kTopks);
+  read_implementation(s, "selection", k.selection, kSelections, known, chosen);
+  read_implementation(s, "topk", k.topk, kTopks, known, chosen);
   s.bytes("score_chunk_bytes", k.score_chunk_bytes);
   s.integer("score_chunk_rows", k.score_chunk_rows, 0, kMaxTokens);
   s.boolean("score_clean", k.score_clean);
@@ -342,7 +379,7 @@ Node read_kernels(Reader& root, graph::Kernels& k) {
   s.choice("selection_precision", k.selection_precision, kPrecisions);
   s.integer("score_head_multiple", k.score_head_multiple, 1, 1024);
   s.integer("loss_head_multiple", k.loss_head_multiple, 1, 1024);
-  s.choice("sparse_attention", k.sparse_attention, kBackends);
+  read_implementation(s, "sparse_attention", k.sparse_attention, kBackends, known, chosen);
   s.choice("indexer_tp", k.indexer_tp, kIndexerTps);
   s.choice("dispatcher", k.dispatcher, kDispatchers);
   s.boolean("selection_replay", k.selection_replay);
@@ -510,10 +547,12 @@ struct Settings {
   Plan plan;
   LayoutText layout;
   OverlapText overlap;
-  Node echo = Node::object();  // every setting, defaults filled in
+  std::vector<ChosenKernel> kernels;  // that documents define
+  Node echo = Node::object();         // every setting, defaults filled in
 };
 
-Settings read_settings(Reader& root) {
+/// `known`: kernels that documents define; null where there is no way to tell.
+Settings read_settings(Reader& root, NamedKernels* known) {
   Settings s;
   const std::string schema = root.required_string("schema");
   if (!schema.empty() && schema != "hysim.scenario/1") {
@@ -529,7 +568,7 @@ Settings read_settings(Reader& root) {
   s.echo.set("workload", read_workload(root, s.plan.workload));
   s.echo.set("parallelism", read_parallelism(root, s.plan.parallelism, s.layout));
   s.echo.set("training", read_training(root, s.plan.training, s.overlap, s.stack));
-  s.echo.set("kernels", read_kernels(root, s.plan.kernels));
+  s.echo.set("kernels", read_kernels(root, s.plan.kernels, known, s.kernels));
   Node scale = read_scale(root, s.plan.scale);
   if (!scale.as_object().empty()) s.echo.set("scale", std::move(scale));
   for (const std::string_view key : kFrameKeys) {
@@ -661,6 +700,39 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, boo
   report(plan_faults, document, faults);
 }
 
+template <class E>
+E value_of(const std::vector<Choice<E>>& choices, const std::string& word) {
+  const auto found = std::find_if(choices.begin(), choices.end(),
+                                  [&](const Choice<E>& choice) { return choice.word == word; });
+  return found->value;
+}
+
+/// Takes the constants of the kernels that documents define for this job's GPU.
+void choose_kernels(const Settings& settings, NamedKernels& known, Job& job, Reader& root) {
+  Reader kernels = root.object("kernels");
+  for (const ChosenKernel& chosen : settings.kernels) {
+    const hardware::NamedKernel* found = nullptr;
+    std::string elsewhere;
+    for (const hardware::NamedKernel& kernel : known.get()) {
+      if (kernel.family != chosen.family || kernel.name != chosen.name) continue;
+      if (kernel.gpu == job.gpu.name) found = &kernel;
+      elsewhere += (elsewhere.empty() ? "" : ", ") + kernel.gpu;
+    }
+    if (found == nullptr) {
+      kernels.fault(chosen.family, in_quotes(chosen.name) + " is defined for " + elsewhere +
+                                       ", not for " + job.gpu.name);
+      continue;
+    }
+    hardware::use(*found, job.gpu);
+    graph::Kernels& used = job.plan.kernels;
+    if (chosen.family == "selection") used.selection = value_of(kSelections, found->like);
+    if (chosen.family == "topk") used.topk = value_of(kTopks, found->like);
+    if (chosen.family == "sparse_attention") {
+      used.sparse_attention = value_of(kBackends, found->like);
+    }
+  }
+}
+
 /// A precision the GPU has no pipe for.
 void check_precisions(const Job& job, const Node& document, Faults& faults) {
   const hardware::Gpu gpu = hardware::resolve(job.gpu, config::Sampler());
@@ -704,7 +776,8 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
                      const Node& document, bool judged) {
   Faults faults;
   Reader root(document, "", faults);
-  Settings settings = read_settings(root);
+  NamedKernels known(profiles.resources());
+  Settings settings = read_settings(root, &known);
   faults.throw_if_any();
 
   Job job;
@@ -713,6 +786,7 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
   job.plan = settings.plan;
   Loader(profiles, root, faults).load(settings, job);
   faults.throw_if_any();
+  choose_kernels(settings, known, job, root);
   complete_plan(settings, job, document, judged, faults);
   check_precisions(job, document, faults);
   check_offload(job, document, faults);
@@ -735,9 +809,9 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
 
 }  // namespace
 
-void check_settings(const Node& settings, Faults& faults) {
+void check_settings(const Node& settings, hardware::NamedKernels* known, Faults& faults) {
   Reader root(settings, "", faults);
-  read_settings(root);
+  read_settings(root, known);
 }
 
 Job resolve(const Resources& resources, const Scenario& scenario, const std::string& variant,

@@ -229,7 +229,7 @@ Sweep sweep(const Resources& resources, const ScenarioText& text, const SweepOpt
   const Variant* const baseline =
       options.baseline.empty() ? nullptr : &predictor::find_variant(scenario, options.baseline);
   const std::vector<Combination> all = combinations(scenario, options, sets);
-  predictor::check_settings(scenario, sets);
+  predictor::check_settings(scenario, sets, &resources);
   predictor::require_effects(scenario, variants_asked(all, baseline), options.sets, sets);
 
   std::vector<Answer> answers(all.size());

@@ -28,7 +28,7 @@ WhatIfSides whatif_sides(const Resources& resources, const ScenarioText& text,
   std::vector<Variant> asked = {variant_or_first(scenario, request.variant)};
   if (!request.baseline.empty()) asked.push_back(find_variant(scenario, request.baseline));
   const std::vector<Override> overrides = parse_sets(request.sets, scenario.variants);
-  check_settings(scenario, overrides);
+  check_settings(scenario, overrides, &resources);
   require_effects(scenario, asked, request.sets, overrides);
   const auto side = [&](const Variant& variant) {
     const config::Node settings =

@@ -8,6 +8,7 @@
 
 #include "config/node.h"
 #include "hardware/gpu.h"
+#include "hardware/named_kernels.h"
 #include "model/transformer.h"
 #include "report/document.h"
 
@@ -38,7 +39,9 @@ std::string list_json(const std::vector<Listing>& listings);
 Document model_document(const model::Transformer& model);
 std::string model_json(const model::Transformer& model);
 
-Document gpu_document(const hardware::GpuProfile& profile);
+/// `kernels`: those that documents define, of which the GPU's own are shown.
+Document gpu_document(const hardware::GpuProfile& profile,
+                      const std::vector<hardware::NamedKernel>& kernels = {});
 std::string gpu_json(const hardware::GpuProfile& profile);
 
 /// A cluster or a stack: its settings, and its numbers with their sources.

@@ -83,6 +83,29 @@ const Sourced* field_named(const GpuProfile& profile, std::string_view key) {
   return nullptr;
 }
 
+/// Kernels that documents define for this GPU, a row a constant.
+void add_named_kernels(Document& document, const GpuProfile& profile,
+                       const std::vector<hardware::NamedKernel>& kernels, SourceList& sources) {
+  Table table = sourced_table();
+  for (const hardware::NamedKernel& kernel : kernels) {
+    if (kernel.gpu != profile.name) continue;
+    table.rows.push_back(
+        Row{{"kernels." + kernel.family + "=" + kernel.name, "like " + kernel.like}});
+    for (const hardware::NamedKernel::Constant& constant : kernel.constants) {
+      const Sourced& value = constant.value;
+      const std::string& id = value.id;
+      const std::string unit(hardware::gpu_fields()[constant.field].si_unit);
+      Row row{{id.substr(id.rfind('/') + 1), value_text(value, unit), range_text(value, unit),
+               word_of(value.kind) + " [" + std::to_string(sources.number(value.source)) + "]"}};
+      row.indent = 2;
+      table.rows.push_back(std::move(row));
+    }
+  }
+  if (table.rows.empty()) return;
+  document.add(Heading{"Named kernels"});
+  document.add(std::move(table));
+}
+
 }  // namespace
 
 ListEntry list_entry(const GpuProfile& profile) {
@@ -108,7 +131,8 @@ ListEntry list_entry(const GpuProfile& profile) {
   return entry;
 }
 
-Document gpu_document(const GpuProfile& profile) {
+Document gpu_document(const GpuProfile& profile,
+                      const std::vector<hardware::NamedKernel>& kernels) {
   Document document;
   document.add(Paragraph{
       profile.name + ": " + profile.full_name + " (" + profile.architecture + ")", Tone::strong});
@@ -144,6 +168,7 @@ Document gpu_document(const GpuProfile& profile) {
     }
     document.add(std::move(table));
   }
+  add_named_kernels(document, profile, kernels, sources);
   sources.add_to(document);
   return document;
 }

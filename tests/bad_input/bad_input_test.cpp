@@ -1,7 +1,7 @@
 // Every faulty file of this folder through the program: exit code, streams, and what is said where.
 // expected.json has one entry a file:
 //   file       the faulty file. A scenario is predicted; the others are named by good.json, which
-//              has no fault: a model or GPU by --profile, a cluster or stack by --set.
+//              has no fault: a model, GPU or kernel by --profile, a cluster or stack by --set.
 //   command    "predict" unless given
 //   arguments  put after the file
 //   case       names the entry where several use one file
@@ -70,6 +70,7 @@ std::vector<std::string> arguments_for(const std::string& file) {
     return {"good.json", "--profile", file, "--set", "cluster=" + stem + ":64x8"};
   }
   if (folder == "clusters") return {"good.json", "--set", "cluster=" + file};
+  if (folder == "kernels") return {"good.json", "--profile", file, "--set", "kernels.topk=mine"};
   if (folder == "stacks") return {"good.json", "--set", "training.stack=" + file};
   return {file};
 }
@@ -181,7 +182,7 @@ TEST(BadInputFolder, EveryFileIsInTheTable) {
   for (const Case& c : cases()) known.insert(c.file);
   EXPECT_GE(cases().size(), 60U);
   int files = 0;
-  for (const char* folder : {"scenarios", "models", "gpus", "clusters", "stacks"}) {
+  for (const char* folder : {"scenarios", "models", "gpus", "clusters", "stacks", "kernels"}) {
     for (const auto& entry : fs::directory_iterator(fs::path(kFolder) / folder)) {
       const std::string name = std::string(folder) + "/" + entry.path().filename().string();
       EXPECT_EQ(known.count(name), 1U) << name;

@@ -98,9 +98,10 @@ void predict_and_check(const Resources& resources, const ScenarioText& scenario)
 }
 
 ScenarioText small_job(const std::string& model, const std::string& cluster,
-                       const std::string& stack) {
+                       const std::string& stack, const std::string& family,
+                       const std::string& kernel) {
   using config::Node;
-  const Node document =
+  Node document =
       Node::object({{"schema", Node::string("hysim.scenario/1")},
                     {"name", Node::string("fuzz")},
                     {"model", Node::string(model)},
@@ -108,6 +109,9 @@ ScenarioText small_job(const std::string& model, const std::string& cluster,
                     {"workload", Node::object({{"seq_len", Node::integer(8192)},
                                                {"global_batch_size", Node::integer(1 << 20)}})},
                     {"training", Node::object({{"stack", Node::string(stack)}})}});
+  if (!family.empty()) {
+    document.set("kernels", Node::object({{family, Node::string(kernel)}}));
+  }
   return {config::to_text(document), "fuzz.json"};
 }
 

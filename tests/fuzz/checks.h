@@ -19,8 +19,10 @@ bool accepted(const std::function<void()>& read);
 /// negative time or memory, leaves that sum to the step, parts that sum to the memory.
 void predict_and_check(const Resources& resources, const ScenarioText& scenario);
 
-/// A small job of `model` on `cluster` under `stack` (names of documents).
+/// A small job of `model` on `cluster` under `stack` (names of documents), with its `family` of
+/// kernels set to `kernel` where one is named.
 ScenarioText small_job(const std::string& model, const std::string& cluster,
-                       const std::string& stack);
+                       const std::string& stack, const std::string& family = {},
+                       const std::string& kernel = {});
 
 }  // namespace hysim::fuzz

@@ -28,6 +28,7 @@ BUNDLED = {
     "gpu": "hw_profiles/gpus",
     "cluster": "hw_profiles/clusters",
     "stack": "hw_profiles/stacks",
+    "kernels": "hw_profiles/kernels",
     "scenario": "scenarios",
 }
 
@@ -84,7 +85,8 @@ def commands():
 
 def usable(kind):
     """Names of that kind but those of models that hysim knows and cannot model."""
-    listed = json.loads(hysim("list", kind + "s", "--json", "-"))[kind + "s"]
+    plural = kind if kind.endswith("s") else kind + "s"
+    listed = json.loads(hysim("list", plural, "--json", "-"))[plural]
     return [entry["name"] for entry in listed if entry["usable"]]
 
 
