@@ -54,7 +54,7 @@ struct Sensitivity {
   std::vector<PartSensitivity> parts;     // most saved first; those the job has
   std::vector<InputSensitivity> inputs;   // most saved first; those that move the step
   std::int64_t unmoved_inputs = 0;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::vector<InputFile> files;
   std::uint64_t seed = 0;
   std::int64_t draws = 0;
@@ -102,7 +102,7 @@ struct Breakeven {
   Seconds part_time;       // in the step, on the critical stage, hidden or not
   Seconds step;            // of the variant as it is
   Seconds reference;       // the step the speedup is over
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::vector<InputFile> files;
   std::uint64_t seed = 0;
   std::int64_t draws = 0;
@@ -159,7 +159,7 @@ struct Sweep {
   std::string baseline;
   std::vector<SweepAxis> axes;
   std::vector<SweepRow> rows;  // the last axis changes fastest
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::vector<InputFile> files;
   std::uint64_t seed = 0;
   std::int64_t draws = 0;

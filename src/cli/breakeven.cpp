@@ -16,16 +16,16 @@ struct Arguments {
 
 int run(const Arguments& arguments) {
   const Question& question = arguments.question;
-  const Asked about = asked(question, question.prediction.sets);
   Progress progress(!question.output.quiet);
+  const Asked about = asked(question, question.prediction.sets, progress);
   BreakevenOptions options;
   set_options(question, progress, options);
   options.part = arguments.part;
   options.speedup = arguments.speedup;
   options.baseline = question.baseline;
-  Breakeven result = breakeven(about.resources, about.scenario, options);
+  Breakeven result = breakeven(about.source.resources, about.source.scenario, options);
   progress.finish();
-  return show(question, about.warnings, std::move(result), report::breakeven_document);
+  return show(question, about, std::move(result), report::breakeven_document);
 }
 
 }  // namespace
@@ -51,7 +51,10 @@ void add_breakeven(CLI::App& app, Action& action) {
       "  hysim breakeven glm-5.1-1m-h20-512 --kernel topk --speedup 1.2\n"
       "  hysim breakeven glm-5.1-1m-h20-512 --kernel hytopk --speedup 2.07 \\\n"
       "    --variant hyscale --baseline megatron-tilelang");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] {
+    require_scenario(arguments->question.scenario, arguments->question.job);
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace hysim::cli

@@ -29,7 +29,7 @@ struct Arguments {
 /// A job without a file, in the two variants of a starter scenario.
 ScenarioSource variants_of_job(const Resources& named, const JobText& job,
                                const std::vector<SetText>& sets, const Executor& executor) {
-  ScenarioSource source = scenario_source(named, "", job, sets, executor);
+  ScenarioSource source = scenario_source(named, "", job, sets, sets, executor);
   const auto model = model::load_transformer(source.resources, job.model);
   if (model.indexer.top_k == 0) {
     throw UsageError("nothing to compare: " + job.model +
@@ -53,7 +53,7 @@ int run(const Arguments& arguments) {
   const Resources named = command_resources(arguments.profiles, warnings);
   check_budget(arguments.prediction);
   Progress progress(!arguments.output.quiet);
-  std::vector<std::string> notes;
+  std::vector<Warning> notes;
   std::vector<ScenarioText> scenarios;
   Resources resources = named;
   if (arguments.scenario.empty()) {
@@ -82,12 +82,12 @@ int run(const Arguments& arguments) {
   for (Prediction& prediction : comparison.variants) {
     add_budget(resources, arguments.prediction, prediction);
   }
-  add_resource_warnings(warnings, comparison.warnings);
+  settle_warnings(warnings, notes, arguments.output, comparison.warnings);
   warnings = texts_of(report::all_warnings(comparison));
 
   Views views;
   views.text = [&](const TextStyle& style) {
-    return report::render_text(report::comparison_document(comparison, notes), style);
+    return report::render_text(report::comparison_document(comparison, messages_of(notes)), style);
   };
   views.json = [&] { return to_json(comparison); };
   views.csv = [&] { return report::to_csv(comparison); };

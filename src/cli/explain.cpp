@@ -72,27 +72,29 @@ report::Document document_of(const Explanation& explanation, const std::string& 
 
 int run(const Arguments& arguments) {
   const Question& question = arguments.question;
-  Asked about = asked(question, question.prediction.sets);
   Progress progress(!question.output.quiet);
+  const Asked about = asked(question, question.prediction.sets, progress);
   PredictOptions options;
   set_options(question, progress, options);
-  Explanation explanation = explain(about.resources, about.scenario, options);
+  Explanation explanation = explain(about.source.resources, about.source.scenario, options);
   progress.finish();
   const std::vector<LeafExplanation> leaves = leaves_of(explanation, arguments.leaf);
 
-  add_resource_warnings(about.warnings, explanation.prediction.warnings);
-  const std::vector<std::string> warnings = texts_of(explanation.prediction.warnings);
+  const std::vector<std::string> lines = settle_warnings(
+      about.found, about.source.notes, question.output, explanation.prediction.warnings);
   Views views;
   views.text = [&](const TextStyle& style) {
-    return report::render_text(document_of(explanation, arguments.leaf, leaves), style);
+    report::Document document = document_of(explanation, arguments.leaf, leaves);
+    report::add_notes(document, messages_of(about.source.notes));
+    return report::render_text(document, style);
   };
   views.json = [&] { return report::explanation_json(explanation, leaves); };
   views.markdown = [&] {
     report::Document document = document_of(explanation, arguments.leaf, leaves);
-    report::add_warnings(document, warnings);
+    report::add_warnings(document, explanation.prediction.warnings);
     return report::render_markdown(document);
   };
-  emit(views, question.output, warnings);
+  emit(views, question.output, lines);
   return kAnswered;
 }
 
@@ -112,7 +114,15 @@ void add_explain(CLI::App& app, Action& action) {
       "  hysim explain glm-5.1-1m-h20-512 --variant hyscale\n"
       "  hysim explain glm-5.1-1m-h20-512 selection/topk\n"
       "  hysim explain glm-5.1-1m-h20-512 bubble --json -");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] {
+    Question& question = arguments->question;
+    // A job is no positional: the one there is names the leaf.
+    if (!question.job.model.empty() && arguments->leaf.empty()) {
+      std::swap(question.scenario, arguments->leaf);
+    }
+    require_scenario(question.scenario, question.job);
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace hysim::cli

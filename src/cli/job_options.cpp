@@ -64,20 +64,36 @@ void require_scenario(const std::string& scenario, const JobText& job) {
   }
 }
 
+std::vector<std::string> settle_warnings(const std::vector<std::string>& found,
+                                         const std::vector<Warning>& notes,
+                                         const OutputOptions& output,
+                                         std::vector<Warning>& warnings) {
+  add_resource_warnings(found, warnings);
+  std::vector<std::string> lines = texts_of(warnings);
+  warnings.insert(warnings.end(), notes.begin(), notes.end());
+  return output.text_on_stdout() ? lines : texts_of(warnings);
+}
+
+std::vector<std::string> messages_of(const std::vector<Warning>& notes) {
+  std::vector<std::string> messages;
+  for (const Warning& note : notes) messages.push_back(note.message);
+  return messages;
+}
+
 ScenarioSource scenario_source(const Resources& named, const std::string& argument,
                                const JobText& job, const std::vector<SetText>& sets,
-                               const Executor& executor) {
+                               const std::vector<SetText>& naming, const Executor& executor) {
   if (!argument.empty()) {
     ScenarioText scenario = scenario_text(named, argument);
-    Resources resources = with_local_files(named, {scenario}, sets);
+    Resources resources = with_local_files(named, {scenario}, naming);
     return {std::move(scenario), std::move(resources), {}, {}};
   }
   // The files named by the options, before there is a scenario.
   const config::Node names = config::Node::object(
       {{"model", config::Node::string(job.model)}, {"cluster", config::Node::string(job.cluster)}});
-  Resources resources = with_local_files(named, {{config::to_text(names), kJobPath}}, sets);
+  Resources resources = with_local_files(named, {{config::to_text(names), kJobPath}}, naming);
   ChosenLayout chosen = choose_layout(resources, job, sets, executor);
-  std::vector<std::string> notes = {chosen.summary};
+  std::vector<Warning> notes = {{"chosen-layout", chosen.summary, ""}};
   ScenarioText scenario = chosen.scenario;
   return {std::move(scenario), std::move(resources), std::move(chosen), std::move(notes)};
 }

@@ -31,7 +31,8 @@ std::string new_scenario(const Resources& named, const Arguments& arguments) {
   if (job.cluster.empty()) job.cluster = "h20-96:64x8";
   if (job.seq_len.empty()) job.seq_len = "128K";
   Progress progress(true);
-  const ScenarioSource source = scenario_source(named, "", job, {}, parallel_executor(progress));
+  const ScenarioSource source =
+      scenario_source(named, "", job, {}, {}, parallel_executor(progress));
   progress.finish();
   const auto model = model::load_transformer(source.resources, job.model);
   return report::scenario_starter(source.chosen, arguments.name, model.indexer.top_k > 0);

@@ -1,7 +1,6 @@
 // hysim predict: one training step of one variant.
 #include "hysim/predict.h"
 
-#include <cstddef>
 #include <memory>
 
 #include "cli/errors.h"
@@ -51,7 +50,7 @@ int run(const Arguments& arguments) {
   Progress progress(!arguments.output.quiet);
   const ScenarioSource source =
       scenario_source(named, arguments.scenario, arguments.job, arguments.prediction.sets,
-                      parallel_executor(progress));
+                      arguments.prediction.sets, parallel_executor(progress));
   PredictOptions options;
   options.variant = arguments.variant;
   options.sets = arguments.prediction.sets;
@@ -64,22 +63,16 @@ int run(const Arguments& arguments) {
   add_budget(source.resources, arguments.prediction, prediction);
 
   // In text the note on the variant is part of the answer; elsewhere it is a warning.
-  std::vector<std::string> notes = source.notes;
+  std::vector<Warning> notes = source.notes;
   if (arguments.variant.empty()) {
     const std::string note = note_on_variant(source.scenario, prediction);
-    if (!note.empty()) notes.push_back(note);
+    if (!note.empty()) notes.push_back({"no-variant", note, ""});
   }
-  add_resource_warnings(warnings, prediction.warnings);
-  warnings = texts_of(prediction.warnings);
-  for (std::size_t i = 0; i < notes.size(); ++i) {
-    const bool chosen = i < source.notes.size();
-    prediction.warnings.push_back({chosen ? "chosen-layout" : "no-variant", notes[i], ""});
-  }
-  if (!arguments.output.text_on_stdout()) warnings = texts_of(prediction.warnings);
+  warnings = settle_warnings(warnings, notes, arguments.output, prediction.warnings);
 
   Views views;
   views.text = [&](const TextStyle& style) {
-    return report::render_text(report::prediction_document(prediction, notes), style);
+    return report::render_text(report::prediction_document(prediction, messages_of(notes)), style);
   };
   views.json = [&] { return to_json(prediction); };
   views.csv = [&] { return report::to_csv(prediction); };

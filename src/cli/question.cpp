@@ -5,9 +5,8 @@
 namespace hysim::cli {
 
 void add_scenario(CLI::App& command, Question& question) {
-  command.add_option("SCENARIO", question.scenario, "a bundled scenario or a file")
-      ->type_name("")
-      ->required();
+  command.add_option("SCENARIO", question.scenario, "a bundled scenario or a file")->type_name("");
+  add_job_options(command, question.job);
 }
 
 void add_question_options(CLI::App& command, Question& question, const std::string& baseline,
@@ -21,12 +20,12 @@ void add_question_options(CLI::App& command, Question& question, const std::stri
   add_output_options(command, question.output, csv);
 }
 
-Asked asked(const Question& question, const std::vector<SetText>& sets) {
+Asked asked(const Question& question, const std::vector<SetText>& named, Progress& progress) {
   check(question.output);
   Asked result;
-  const Resources named = command_resources(question.profiles, result.warnings);
-  result.scenario = scenario_text(named, question.scenario);
-  result.resources = with_local_files(named, {result.scenario}, sets);
+  const Resources resources = command_resources(question.profiles, result.found);
+  result.source = scenario_source(resources, question.scenario, question.job,
+                                  question.prediction.sets, named, parallel_executor(progress));
   return result;
 }
 

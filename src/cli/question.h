@@ -1,5 +1,6 @@
 // What the commands that ask about one scenario share (explain, sensitivity, breakeven, sweep):
-// their options, the documents they are about, and how the what-if ones show their answer.
+// their options, the documents they are about, and how the what-if ones show their answer. The
+// scenario may be a file or be made of a job's options.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 
 #include "cli/app.h"
 #include "cli/executor.h"
+#include "cli/job_options.h"
 #include "cli/options.h"
 #include "report/views.h"
 
@@ -15,6 +17,7 @@ namespace hysim::cli {
 
 struct Question {
   std::string scenario;
+  JobText job;  // instead of a scenario
   std::string variant;
   std::string baseline;
   PredictionOptions prediction;
@@ -22,7 +25,7 @@ struct Question {
   OutputOptions output;
 };
 
-/// SCENARIO.
+/// SCENARIO or the options of a job; `require_scenario` belongs into the command's callback.
 void add_scenario(CLI::App& command, Question& question);
 /// --variant, --baseline unless its description is empty, and the options of every prediction.
 void add_question_options(CLI::App& command, Question& question, const std::string& baseline,
@@ -30,12 +33,11 @@ void add_question_options(CLI::App& command, Question& question, const std::stri
 
 /// The documents a question is about.
 struct Asked {
-  std::vector<std::string> warnings;  // of $HYSIM_PATH
-  ScenarioText scenario;
-  Resources resources;
+  std::vector<std::string> found;  // warnings of $HYSIM_PATH
+  ScenarioSource source;
 };
-/// `sets`: the settings whose values may name files.
-Asked asked(const Question& question, const std::vector<SetText>& sets);
+/// `named`: the settings whose values may name files.
+Asked asked(const Question& question, const std::vector<SetText>& named, Progress& progress);
 
 template <class Options>
 void set_options(const Question& question, Progress& progress, Options& options) {
@@ -49,13 +51,16 @@ void set_options(const Question& question, Progress& progress, Options& options)
 /// Shows the answer in the views asked for, after the warnings of where documents were found.
 /// `csv` may be empty.
 template <class Result>
-int show(const Question& question, const std::vector<std::string>& found, Result result,
+int show(const Question& question, const Asked& about, Result result,
          report::Document (*document_of)(const Result&),
          std::string (*csv)(const Result&) = nullptr) {
-  result.warnings.insert(result.warnings.begin(), found.begin(), found.end());
+  const std::vector<std::string> lines =
+      settle_warnings(about.found, about.source.notes, question.output, result.warnings);
   Views views;
   views.text = [&](const TextStyle& style) {
-    return report::render_text(document_of(result), style);
+    report::Document document = document_of(result);
+    report::add_notes(document, messages_of(about.source.notes));
+    return report::render_text(document, style);
   };
   views.json = [&] { return to_json(result); };
   if (csv != nullptr) views.csv = [&] { return csv(result); };
@@ -64,7 +69,7 @@ int show(const Question& question, const std::vector<std::string>& found, Result
     report::add_warnings(document, result.warnings);
     return report::render_markdown(document);
   };
-  emit(views, question.output, result.warnings);
+  emit(views, question.output, lines);
   return kAnswered;
 }
 

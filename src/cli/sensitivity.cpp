@@ -9,15 +9,15 @@ namespace hysim::cli {
 namespace {
 
 int run(const Question& question) {
-  const Asked about = asked(question, question.prediction.sets);
   Progress progress(!question.output.quiet);
+  const Asked about = asked(question, question.prediction.sets, progress);
   SensitivityOptions options;
   set_options(question, progress, options);
   options.baseline = question.baseline;
-  Sensitivity result = sensitivity(about.resources, about.scenario, options);
+  Sensitivity result = sensitivity(about.source.resources, about.source.scenario, options);
   progress.finish();
-  return show<Sensitivity>(question, about.warnings, std::move(result),
-                           report::sensitivity_document, report::to_csv);
+  return show<Sensitivity>(question, about, std::move(result), report::sensitivity_document,
+                           report::to_csv);
 }
 
 }  // namespace
@@ -34,7 +34,10 @@ void add_sensitivity(CLI::App& app, Action& action) {
       "  hysim sensitivity glm-5.1-1m-h20-512 --variant hyscale \\\n"
       "    --baseline megatron-cudnn\n"
       "  hysim sensitivity ./mine.json --csv rows.csv");
-  command->callback([question, &action] { action = [question] { return run(*question); }; });
+  command->callback([question, &action] {
+    require_scenario(question->scenario, question->job);
+    action = [question] { return run(*question); };
+  });
 }
 
 }  // namespace hysim::cli

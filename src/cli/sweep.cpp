@@ -45,17 +45,16 @@ int run(const Arguments& arguments) {
   const report::SweepMetric metric = metric_of(arguments);
   SweepOptions options;
   for (const std::string& text : arguments.vary) options.axes.push_back(parse_sweep_axis(text));
-  const Asked about = asked(question, all_settings(arguments, options.axes));
   Progress progress(!question.output.quiet);
+  const Asked about = asked(question, all_settings(arguments, options.axes), progress);
   set_options(question, progress, options);
   options.baseline = question.baseline;
-  Sweep result = sweep(about.resources, about.scenario, options);
+  Sweep result = sweep(about.source.resources, about.source.scenario, options);
   progress.finish();
   if (!arguments.svg.empty()) {
     write_file(arguments.svg, report::render_svg(report::sweep_chart(result, metric)));
   }
-  return show<Sweep>(question, about.warnings, std::move(result), report::sweep_document,
-                     report::to_csv);
+  return show<Sweep>(question, about, std::move(result), report::sweep_document, report::to_csv);
 }
 
 }  // namespace
@@ -85,7 +84,10 @@ void add_sweep(CLI::App& app, Action& action) {
       "    --vary kernels.topk=torch,radix --csv sweep.csv --svg sweep.svg\n"
       "  hysim sweep glm-5.1-1m-h20-512 --vary scale.kernels.hytopk=0.25,0.5,1,2 \\\n"
       "    --variant hyscale --baseline megatron-cudnn --svg speedup.svg");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &action] {
+    require_scenario(arguments->question.scenario, arguments->question.job);
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace hysim::cli

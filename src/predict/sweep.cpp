@@ -54,13 +54,10 @@ struct Combination {
   std::vector<std::string> values;
 };
 
-/// One warning and the rows that have it.
-using WarningCounts = std::map<std::string, std::size_t>;
-
 struct Answer {
   SweepRow row;
   std::vector<Diagnostic> faults;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::vector<InputFile> files;
 };
 
@@ -111,7 +108,7 @@ class Evaluation {
     row.mfu = p.mfu.fraction;
     row.peak_memory = p.memory.peak_per_gpu;
     row.fits = p.memory.fits;
-    result.warnings = texts_of(p.warnings);
+    result.warnings = p.warnings;
     if (baseline_ == nullptr) return;
     row.speedup = predictor::speedup(run(*baseline_, combination.overrides), candidate);
   }
@@ -178,30 +175,40 @@ std::vector<Variant> variants_asked(const std::vector<Combination>& all, const V
   return variants;
 }
 
-/// Warnings of some rows say of how many.
-std::vector<std::string> counted(const WarningCounts& counts, std::size_t rows) {
-  std::vector<std::string> texts;
-  for (const auto& [warning, count] : counts) {
-    texts.push_back(count == rows ? warning
-                                  : warning + " (in " + std::to_string(count) + " of " +
-                                        std::to_string(rows) + " combinations)");
+/// Each warning once; those of some rows only say of how many.
+std::vector<Warning> merged(const std::vector<Answer>& answers, std::size_t legal) {
+  std::vector<Warning> all;
+  std::vector<std::size_t> counts;
+  for (const Answer& answer : answers) {
+    for (const Warning& warning : answer.warnings) {
+      const auto found = std::find(all.begin(), all.end(), warning);
+      if (found == all.end()) {
+        all.push_back(warning);
+        counts.push_back(1);
+      } else {
+        ++counts[static_cast<std::size_t>(found - all.begin())];
+      }
+    }
   }
-  return texts;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (counts[i] == legal) continue;
+    all[i].message +=
+        " (in " + std::to_string(counts[i]) + " of " + std::to_string(legal) + " combinations)";
+  }
+  return all;
 }
 
 /// Puts the answers together, in order.
 void collect(std::vector<Answer> answers, Sweep& result) {
-  WarningCounts warnings;
   std::map<std::string, std::string> files;
   std::size_t legal = 0;
   for (const Answer& answer : answers) legal += answer.faults.empty() ? 1U : 0U;
   if (legal == 0) throw InputError(answers.front().faults);
+  result.warnings = merged(answers, legal);
   for (Answer& answer : answers) {
-    for (const std::string& warning : answer.warnings) ++warnings[warning];
     for (const InputFile& file : answer.files) files.emplace(file.path, file.sha256);
     result.rows.push_back(std::move(answer.row));
   }
-  result.warnings = counted(warnings, legal);
   for (const auto& [path, hash] : files) result.files.push_back({path, hash});
 }
 

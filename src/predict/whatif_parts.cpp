@@ -38,11 +38,12 @@ WhatIfSides whatif_sides(const Resources& resources, const ScenarioText& text,
   };
   WhatIfSides sides;
   sides.variant = side(asked.front());
-  sides.warnings = texts_of(sides.variant.run->job.warnings);
+  sides.warnings = sides.variant.run->job.warnings;
   if (asked.size() > 1) {
     sides.baseline = side(asked.back());
-    for (const Warning& warning : sides.baseline->run->job.warnings) {
-      sides.warnings.push_back(asked.back().name + ": " + warning.text());
+    for (Warning warning : sides.baseline->run->job.warnings) {
+      warning.message = asked.back().name + ": " + warning.message;
+      sides.warnings.push_back(std::move(warning));
     }
   }
   sides.files = inputs.files();

@@ -33,7 +33,7 @@ struct WhatIfRequest {
 struct WhatIfSides {
   WhatIfSide variant;
   std::optional<WhatIfSide> baseline;
-  std::vector<std::string> warnings;  // of both, the baseline's under its name
+  std::vector<Warning> warnings;  // of both, the baseline's under its name
   std::vector<InputFile> files;
 };
 

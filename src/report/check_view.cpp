@@ -7,6 +7,7 @@
 #include "report/catalog.h"
 #include "report/catalog_parts.h"
 #include "report/format.h"
+#include "report/json_parts.h"
 #include "report/view_parts.h"
 #include "units/text.h"
 
@@ -222,7 +223,7 @@ Node check_node(const ScenarioCheck& check) {
          {"step_time", quantity_node(p.step_time.value.si(), "s")},
          {"defaults", defaults_node(v)},
          {"assumptions", strings(p.assumptions)},
-         {"warnings", strings(texts_of(p.warnings))}});
+         {"warnings", json::warnings(p.warnings)}});
   };
   Node layers = Node::object();
   for (const auto& [kind, number] : check.model.layers) layers.set(kind, Node::integer(number));

@@ -4,6 +4,7 @@
 #include "config/node.h"
 #include "report/catalog_parts.h"
 #include "report/explanation.h"
+#include "report/json_parts.h"
 
 namespace hysim::report {
 
@@ -70,13 +71,6 @@ std::string explanation_json(const Explanation& explanation,
   const Prediction& p = explanation.prediction;
   Node::Array items;
   for (const LeafExplanation& leaf : leaves) items.push_back(node_of(leaf));
-  Node::Array warnings;
-  for (const Warning& warning : p.warnings) {
-    warnings.push_back(
-        Node::object({{"id", text(warning.id)},
-                      {"message", text(warning.message)},
-                      {"source", warning.source.empty() ? Node::null() : text(warning.source)}}));
-  }
   Node::Array inputs;
   for (const InputFile& input : p.inputs) {
     inputs.push_back(Node::object({{"path", text(input.path)}, {"sha256", text(input.sha256)}}));
@@ -90,7 +84,7 @@ std::string explanation_json(const Explanation& explanation,
        {"grammar", text("numbers, symbols, + - * / ^ ( ), max, min, ceil, floor, log2; "
                         "lines in order, SI units; the last line is the leaf's time")},
        {"leaves", Node::array(std::move(items))},
-       {"warnings", Node::array(std::move(warnings))},
+       {"warnings", json::warnings(p.warnings)},
        {"inputs", Node::array(std::move(inputs))}});
   return config::to_text(result, 2) + "\n";
 }

@@ -13,14 +13,6 @@ namespace {
 
 using namespace report::json;
 
-Node warnings_of(const std::vector<Warning>& warnings) {
-  return array_of(warnings, [](const Warning& warning) {
-    return Node::object({{"id", text(warning.id)},
-                         {"message", text(warning.message)},
-                         {"source", warning.source.empty() ? Node::null() : text(warning.source)}});
-  });
-}
-
 Node parts_of(const std::vector<MemoryPart>& parts) {
   Node result = Node::object();
   for (const MemoryPart& part : parts) result.set(part.name, quantity(part.bytes.si(), kByte));
@@ -171,7 +163,7 @@ Node node_of(const Prediction& p) {
                                  {"assumed", Node::number(p.evidence.assumed)}})},
       {"budget", budget_of(p.budget)},
       {"assumptions", texts(p.assumptions)},
-      {"warnings", warnings_of(p.warnings)},
+      {"warnings", warnings(p.warnings)},
       {"inputs", files(p.inputs)},
       {"constants", array_of(p.constants,
                              [](const Constant& c) {
@@ -228,7 +220,7 @@ Node node_of(const Comparison& c) {
       {"reference", std::move(reference)},
       {"hypotheses", array_of(c.hypotheses, [](const Hypothesis& h) { return node_of(h); })},
       {"ablation", array_of(c.ablation, [](const AblationRow& row) { return node_of(row); })},
-      {"warnings", warnings_of(report::all_warnings(c))},
+      {"warnings", warnings(report::all_warnings(c))},
       {"variants",
        array_of(c.variants,
                 [](const Prediction& p) {

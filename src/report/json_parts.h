@@ -51,6 +51,14 @@ inline Node texts(const std::vector<std::string>& items) {
   return array_of(items, [](const std::string& item) { return text(item); });
 }
 
+inline Node warnings(const std::vector<Warning>& items) {
+  return array_of(items, [](const Warning& warning) {
+    return Node::object({{"id", text(warning.id)},
+                         {"message", text(warning.message)},
+                         {"source", warning.source.empty() ? Node::null() : text(warning.source)}});
+  });
+}
+
 /// A document inside a document; text that is no JSON stays text.
 inline Node embedded(const std::string& document) {
   if (document.empty()) return Node::null();

@@ -17,6 +17,13 @@ void add_warnings(Document& document, const std::vector<std::string>& warnings) 
   document.add(Bullets{warnings});
 }
 
+void add_notes(Document& document, const std::vector<std::string>& notes) {
+  std::vector<Block> blocks;
+  for (const std::string& note : notes) blocks.emplace_back(Paragraph{note, Tone::faint});
+  document.blocks.insert(document.blocks.begin() + (document.blocks.empty() ? 0 : 1),
+                         blocks.begin(), blocks.end());
+}
+
 std::vector<Warning> all_warnings(const Comparison& c) {
   std::vector<Warning> result;
   const auto add = [&](const Warning& warning) {

@@ -24,6 +24,8 @@ Document sweep_document(const Sweep& result);
 /// Adds the warnings as a section; text views leave them to stderr, files keep them.
 void add_warnings(Document& document, const std::vector<Warning>& warnings);
 void add_warnings(Document& document, const std::vector<std::string>& warnings);
+/// Puts `notes` below the answer, the first block.
+void add_notes(Document& document, const std::vector<std::string>& notes);
 
 /// Warnings of the comparison and of its variants, each once; a variant's under its name.
 std::vector<Warning> all_warnings(const Comparison& comparison);

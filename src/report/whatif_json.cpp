@@ -30,7 +30,7 @@ template <class Result>
 std::string finished(Node node, const Result& result) {
   node.set("seed", seed(result.seed));
   node.set("draws", Node::integer(result.draws));
-  node.set("warnings", texts(result.warnings));
+  node.set("warnings", warnings(result.warnings));
   node.set("inputs", files(result.files));
   return config::to_text(node, 2) + "\n";
 }
