@@ -1,6 +1,5 @@
 #include "collectives/card.h"
 
-#include <map>
 #include <string>
 #include <utility>
 
@@ -16,6 +15,9 @@ using hardware::Gpu;
 using topology::Network;
 
 constexpr const char* kTuning = "NVIDIA/nccl src/graph/tuning.cc at 5067397c (2.30.7)";
+constexpr const char* kNvlsFit =
+    "fit to nccl-tests with NVLS on 8 H100 and 8 H200 (Azure/AI-benchmarking-guide; "
+    "stas00/ml-engineering @744d01e), src/collectives/nccl.h";
 constexpr const char* kContention = "contention with other groups and traffic";
 
 /// A card that takes its numbers from one operation, one GPU and one network.
@@ -81,6 +83,10 @@ class CollectiveCard {
   void constant(std::string symbol, double value, std::string unit, std::string meaning) {
     card_.constant(std::move(symbol), value, std::move(unit), std::move(meaning), kTuning);
   }
+  /// A constant of NVLS that is a measurement.
+  void fitted(std::string symbol, double value, std::string unit, std::string meaning) {
+    card_.constant(std::move(symbol), value, std::move(unit), std::move(meaning), kNvlsFit);
+  }
   void counted(std::string symbol, double value, std::string unit, std::string meaning) {
     card_.counted(std::move(symbol), value, std::move(unit), std::move(meaning));
   }
@@ -95,6 +101,23 @@ class CollectiveCard {
   const Network& network_;
   Card card_;
 };
+
+/// The symbol of an all-reduce's ring bandwidth inside a node.
+std::string all_reduce_ring(CollectiveCard& c, const Collective& op, const Gpu& gpu) {
+  const bool switches = has_nvls(gpu);
+  if (!switches) c.busbw_field("all_reduce", gpu.all_reduce_busbw);
+  if (!switches && (op.group.nodes > 1 || op.group.size >= 8)) return "all_reduce_busbw";
+  c.busbw_field("all_gather", gpu.all_gather_busbw);
+  c.busbw_field("reduce_scatter", gpu.reduce_scatter_busbw);
+  const std::string pass = "max(all_gather_busbw, reduce_scatter_busbw)";
+  if (switches) {
+    c.define("pass_busbw", pass, "B/s", "of a ring: the measured all-reduce is the switches'");
+  } else {
+    c.define("pass_busbw", "min(all_reduce_busbw, " + pass + ")", "B/s",
+             "fewer GPUs than a whole node reduce no faster than a ring passes");
+  }
+  return "pass_busbw";
+}
 
 /// A ring collective by one algorithm and protocol.
 Card ring_card(const Collective& op, const Gpu& gpu, const Network& network, Protocol protocol,
@@ -148,16 +171,7 @@ Card ring_card(const Collective& op, const Gpu& gpu, const Network& network, Pro
 
   // Bandwidth.
   if (reduces) {
-    c.busbw_field("all_reduce", gpu.all_reduce_busbw);
-    if (across || op.group.size >= 8) {
-      c.ring_busbw("all_reduce_busbw");
-    } else {
-      c.busbw_field("all_gather", gpu.all_gather_busbw);
-      c.busbw_field("reduce_scatter", gpu.reduce_scatter_busbw);
-      c.define("ring_of_few", "min(all_reduce_busbw, max(all_gather_busbw, reduce_scatter_busbw))",
-               "B/s", "the switch reduces only for 8 GPUs or more of a node");
-      c.ring_busbw("ring_of_few");
-    }
+    c.ring_busbw(all_reduce_ring(c, op, gpu));
   } else {
     c.busbw_field(kind,
                   op.kind == Kind::all_gather ? gpu.all_gather_busbw : gpu.reduce_scatter_busbw);
@@ -180,34 +194,56 @@ Card ring_card(const Collective& op, const Gpu& gpu, const Network& network, Pro
   return c.finish();
 }
 
-double time_of(const Card& card) {
-  std::map<std::string, double, std::less<>> values;
-  double last = 0.0;
-  for (const config::CardLine& line : card.lines) {
-    last = line.formula.empty() ? line.value
-                                : config::evaluate(line.formula, [&](std::string_view symbol) {
-                                    return values.find(symbol)->second;
-                                  });
-    values[line.symbol] = last;
+/// All-reduce by NVLink's switches, between nodes by trees.
+Card nvls_card(const Collective& op, const Gpu& gpu, const Network& network) {
+  const bool across = op.group.nodes > 1;
+  CollectiveCard c(across ? "all_reduce: NVLink switches and trees between nodes (NVLSTree)"
+                          : "all_reduce: NVLink switches (NVLS)",
+                   op, network);
+  c.bytes("of one rank's buffer");
+  c.constant("nvls_base", kNvlsLatency.si(), "s", "start of a reduction by switches");
+  if (across) {
+    c.group();
+    c.constant("nvls_network_hop", kNvlsNetworkHop.si(), "s", "one hop across nodes");
+    c.define("modelled_latency", "nvls_base + 2 * log2(nodes) * nvls_network_hop", "s",
+             "reduction up, broadcast down");
+  } else {
+    c.define("modelled_latency", "nvls_base", "s", "");
   }
-  return last;
+  c.latency_field("all_reduce", gpu.all_reduce_latency);
+  c.constant("modelled_latency_of_8", ring_latency({8, 1, 8}, Protocol::ll, 2).si(), "s",
+             "of a ring of 8 GPUs of a node, LL, where latency was measured");
+  c.define("latency", "modelled_latency * all_reduce_latency / modelled_latency_of_8", "s",
+           "the model, scaled by what was measured");
+  c.busbw_field("all_reduce", gpu.all_reduce_busbw);
+  c.define("inside", "bytes * 2 * 7 / 8 / all_reduce_busbw", "s",
+           "the buffer once through the switches; measured with 8 GPUs");
+  c.fitted("ramp", kNvlsRamp.si(), "s", "what a large message takes beyond latency and bytes");
+  c.fitted("half_ramp", kNvlsHalfRamp.si(), "B", "message that takes half of it");
+  c.define("extra", "ramp * bytes / (bytes + half_ramp)", "s", "");
+  if (!across) {
+    c.define("transfer", "inside + extra", "s", "");
+    return c.finish();
+  }
+  c.nic();
+  c.network_field("nic_efficiency", network.nic_efficiency);
+  c.constant("tree_share", nvls_tree_share(op.group.nodes), "1",
+             "of the bytes that the busiest node sends: two trees, half each");
+  c.define("between", "bytes * tree_share / (nic_bandwidth * nic_efficiency * per_node)", "s",
+           "over all NICs of the members of a node");
+  c.define("transfer", "max(inside, between) + extra", "s", "");
+  return c.finish();
 }
 
-/// The fastest algorithm and protocol, as the tuner chooses.
-Card tuned_card(const Collective& op, const Gpu& gpu, const Network& network) {
-  Card best;
-  double least = 0.0;
-  for (const Protocol protocol : kProtocols) {
-    for (const bool tree : {false, true}) {
-      if (tree && op.kind != Kind::all_reduce) continue;
-      Card card = ring_card(op, gpu, network, protocol, tree);
-      const double time = time_of(card);
-      if (!best.lines.empty() && time >= least) continue;
-      best = std::move(card);
-      least = time;
-    }
+/// Of the algorithm and protocol that collective.h chooses.
+Card tuned_card(Collective op, const Gpu& gpu, const Network& network) {
+  op.tiered = false;
+  const CollectiveTime chosen = time(op, gpu, network);
+  if (chosen.algorithm == Algorithm::nvls || chosen.algorithm == Algorithm::nvls_tree) {
+    return nvls_card(op, gpu, network);
   }
-  return best;
+  return ring_card(op, gpu, network, chosen.protocol.value_or(Protocol::ll),
+                   chosen.algorithm == Algorithm::tree);
 }
 
 Card exchange_card(const Collective& op, const Gpu& gpu, const Network& network) {

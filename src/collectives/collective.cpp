@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 
 #include "collectives/alpha_beta.h"
 #include "collectives/nccl.h"
@@ -34,15 +35,62 @@ RingBandwidth ring_bandwidth(const topology::GroupShape& group,
   return {nics, network.nic_efficiency.evidence};
 }
 
-/// The fastest algorithm and protocol, as NCCL's tuner would choose: a ring, or for all-reduce a
-/// double binary tree, which moves 2 x bytes. `measured` is the small message latency inside an
-/// 8-GPU node; it scales the modelled LL latencies.
+/// The faster of a ring's two passes inside a node: what its all-reduce reaches as well.
+const hardware::Known<BytesPerSecond>& faster_pass(const Gpu& gpu) {
+  return gpu.all_gather_busbw.value < gpu.reduce_scatter_busbw.value ? gpu.reduce_scatter_busbw
+                                                                     : gpu.all_gather_busbw;
+}
+
+/// Bus bandwidth of an all-reduce by rings. With NVLS the measured all-reduce is the switches'.
+/// Without, it is the ring's of a whole node; fewer GPUs get no more than its passes do, as
+/// nccl-tests of 2 and 4 GPUs show (aiconfigurator @095f58a5).
+hardware::Known<BytesPerSecond> all_reduce_ring(const Gpu& gpu, const topology::GroupShape& group) {
+  const hardware::Known<BytesPerSecond>& pass = faster_pass(gpu);
+  if (has_nvls(gpu)) return pass;
+  const bool whole = group.nodes > 1 || group.size >= 8;
+  return whole || gpu.all_reduce_busbw.value < pass.value ? gpu.all_reduce_busbw : pass;
+}
+
+/// NCCL lets the switches reduce for more than four GPUs of a node: four of an H200 get a ring
+/// (stas00/ml-engineering @744d01e).
+bool nvls_group(const topology::GroupShape& group) {
+  return group.per_node > 4 && group.size == group.nodes * group.per_node;
+}
+
+/// The measured latency of small messages on 8 GPUs of a node over that of NCCL's model.
+double latency_scale(Seconds measured, int passes) {
+  return measured / ring_latency({8, 1, 8}, Protocol::ll, passes);
+}
+
+/// All-reduce by NVLink's switches, and between nodes by trees over all their NICs; the slower of
+/// both carries the bytes. Latencies are scaled as LL's: by NVLS small messages took 26-27 us on
+/// H100 and 30-31 us on H200 (Azure/AI-benchmarking-guide), where this gives 26.6 and 27.8 us.
+CollectiveTime nvls_time(const Collective& op, const Gpu& gpu, const Network& network) {
+  const topology::GroupShape& group = op.group;
+  const Seconds inside = op.bytes * kNvlsBusFactor / gpu.all_reduce_busbw.value;
+  const Seconds ramp = nvls_ramp(op.bytes);
+  const Seconds latency =
+      latency_scale(gpu.all_reduce_latency.value, 2) * nvls_latency(group.nodes);
+  if (group.nodes <= 1) {
+    return {latency, inside + ramp, gpu.all_reduce_busbw.evidence, Algorithm::nvls,
+            Protocol::simple};
+  }
+  const BytesPerSecond nics =
+      network.nic.value * network.nic_efficiency.value * static_cast<double>(group.per_node);
+  const Seconds across = op.bytes * nvls_tree_share(group.nodes) / nics;
+  return {latency, max(inside, across) + ramp,
+          inside < across ? network.nic_efficiency.evidence : gpu.all_reduce_busbw.evidence,
+          Algorithm::nvls_tree, Protocol::simple};
+}
+
+/// The fastest algorithm and protocol, in place of NCCL's tuner: a ring, or for all-reduce a double
+/// binary tree, which moves 2 x bytes. `measured` is the small message latency inside an 8-GPU
+/// node; it scales the modelled LL latencies.
 CollectiveTime ring_time(const Collective& op, Bytes sent, int passes, Seconds measured,
                          const hardware::Known<BytesPerSecond>& inside, const Gpu& gpu,
                          const Network& network) {
   const RingBandwidth ring = ring_bandwidth(op.group, inside, network);
-  const topology::GroupShape node_of_eight{8, 1, 8};
-  const double scale = measured / ring_latency(node_of_eight, Protocol::ll, passes);
+  const double scale = latency_scale(measured, passes);
   const BytesPerSecond cap = low_latency_cap(gpu.architecture, op.group.nodes);
   CollectiveTime best;
   bool first = true;
@@ -66,15 +114,15 @@ CollectiveTime ring_time(const Collective& op, Bytes sent, int passes, Seconds m
   return best;
 }
 
-/// Bus bandwidth of an all-reduce: NVLink's switch reduces (NVLS) only for eight GPUs or more of a
-/// node; fewer get what a ring does, as nccl-tests of 2 and 4 GPUs show (aiconfigurator @095f58a5).
-hardware::Known<BytesPerSecond> all_reduce_busbw(const Gpu& gpu,
-                                                 const topology::GroupShape& group) {
-  const auto& ring = gpu.all_gather_busbw.value < gpu.reduce_scatter_busbw.value
-                         ? gpu.reduce_scatter_busbw
-                         : gpu.all_gather_busbw;
-  const bool whole = group.nodes > 1 || group.size >= 8;
-  return whole || gpu.all_reduce_busbw.value < ring.value ? gpu.all_reduce_busbw : ring;
+CollectiveTime all_reduce_time(const Collective& op, Bytes sent, const Gpu& gpu,
+                               const Network& network) {
+  CollectiveTime best = ring_time(op, sent, 2, gpu.all_reduce_latency.value,
+                                  all_reduce_ring(gpu, op.group), gpu, network);
+  if (nvls_group(op.group) && has_nvls(gpu)) {
+    const CollectiveTime nvls = nvls_time(op, gpu, network);
+    if (nvls.total() < best.total()) best = nvls;
+  }
+  return best;
 }
 
 CollectiveTime tiered_time(const Phases& tiers, const Gpu& gpu, const Network& network) {
@@ -112,6 +160,13 @@ CollectiveTime exchange_time(const Collective& op, const Gpu& gpu, const Network
 
 }  // namespace
 
+bool has_nvls(const Gpu& gpu) {
+  const std::string_view architecture = gpu.architecture;
+  const bool recent = architecture.starts_with("hopper") || architecture.starts_with("blackwell");
+  const BytesPerSecond ring = faster_pass(gpu).value;
+  return recent && kPcie < ring && ring * kNvlsGain < gpu.all_reduce_busbw.value;
+}
+
 const char* to_string(Kind kind) {
   switch (kind) {
     case Kind::all_reduce:
@@ -136,6 +191,10 @@ const char* to_string(Algorithm algorithm) {
       return "ring";
     case Algorithm::tree:
       return "tree";
+    case Algorithm::nvls:
+      return "nvls";
+    case Algorithm::nvls_tree:
+      return "nvls_tree";
     case Algorithm::hierarchical:
       return "hierarchical";
     case Algorithm::pairwise:
@@ -192,8 +251,7 @@ CollectiveTime time(const Collective& op, const Gpu& gpu, const Network& network
   const Bytes sent = bytes_sent(op);
   switch (op.kind) {
     case Kind::all_reduce:
-      return ring_time(op, sent, 2, gpu.all_reduce_latency.value, all_reduce_busbw(gpu, op.group),
-                       gpu, network);
+      return all_reduce_time(op, sent, gpu, network);
     case Kind::all_gather:
       return ring_time(op, sent, 1, gpu.all_gather_latency.value, gpu.all_gather_busbw, gpu,
                        network);

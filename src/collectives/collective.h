@@ -18,10 +18,10 @@ namespace hysim::collectives {
 enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, dispatch, send_recv };
 const char* to_string(Kind kind);
 
-/// How an operation is carried out: NCCL's ring or double binary tree, the
-/// same tier by tier, all pairs at once, a fused
-/// MoE dispatch or combine, a message to one neighbour.
-enum class Algorithm { ring, tree, hierarchical, pairwise, fused, point_to_point };
+/// How an operation is carried out: NCCL's ring or double binary tree, a reduction by NVLink's
+/// switches inside a node (NVLS) or with trees between nodes (NVLSTree), rings tier by tier, all
+/// pairs at once, a fused MoE dispatch or combine, a message to one neighbour.
+enum class Algorithm { ring, tree, nvls, nvls_tree, hierarchical, pairwise, fused, point_to_point };
 const char* to_string(Algorithm algorithm);
 
 /// One operation over one group. `bytes` is the nccl-tests size (alpha_beta.h); for all_to_all and
@@ -59,6 +59,18 @@ Bytes buffer_bytes(const Collective& op);
 /// for a group of one.
 BytesPerSecond algorithm_bandwidth(const Collective& op, Seconds time);
 BytesPerSecond bus_bandwidth(const Collective& op, Seconds time);
+
+/// Whether NVLink's switches reduce on such a machine (NVLS): a GPU since Hopper whose measured
+/// all-reduce shows it, by kNvlsGain over the faster of the ring's passes, and whose rings are
+/// faster than kPcie, so that a switch joins all GPUs of a node.
+bool has_nvls(const hardware::Gpu& gpu);
+/// Measured all-reduces of 8 GPUs over the faster pass: 1.18 to 1.39 with NVLS (B300, B200, H100,
+/// H200, H800), at most 1.05 where no gain shows (A100, A800, H20, PCIe).
+inline constexpr double kNvlsGain = 1.1;
+inline constexpr BytesPerSecond kPcie{64e9};  // one way, 16 lanes of the fifth generation
+/// all_reduce_busbw counts 2(n-1)/n of the buffer on the 8 GPUs that were measured. The switches
+/// pass the buffer itself, at one rate for 5 to 8 GPUs (stas00/ml-engineering @744d01e).
+inline constexpr double kNvlsBusFactor = 2.0 * 7.0 / 8.0;
 
 /// Time on `gpu`s joined by `network`; zero for a group of one.
 CollectiveTime time(const Collective& op, const hardware::Gpu& gpu,

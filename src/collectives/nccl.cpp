@@ -105,6 +105,15 @@ double tree_bandwidth_factor(Protocol protocol, std::int64_t nodes) {
   return kShare;
 }
 
+Seconds nvls_latency(std::int64_t nodes) {
+  if (nodes <= 1) return kNvlsLatency;
+  return kNvlsLatency + 2.0 * std::log2(static_cast<double>(nodes)) * kNvlsNetworkHop;
+}
+
+Seconds nvls_ramp(Bytes bytes) { return (bytes / (bytes + kNvlsHalfRamp)) * kNvlsRamp; }
+
+double nvls_tree_share(std::int64_t nodes) { return nodes <= 2 ? 1.0 : 2.0; }
+
 Seconds hop_latency(bool crosses_network) {
   const Latencies& l = kRing[index(Protocol::simple)];
   return Seconds((l.base + (crosses_network ? l.network_hop : l.nvlink_hop)) * kMicro);

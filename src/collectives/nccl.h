@@ -46,6 +46,27 @@ BytesPerSecond low_latency_cap(std::string_view architecture, std::int64_t nodes
 /// Share of the ring's bus bandwidth that the double binary tree reaches with `protocol`.
 double tree_bandwidth_factor(Protocol protocol, std::int64_t nodes);
 
+/// Latency of an all-reduce that NVLink's switches do: in each node (NVLS), and between nodes by
+/// trees (NVLSTree). NCCL's constants; two nodes of H20 were measured at 46-48 us
+/// (NVIDIA/nccl#1244) where they give 67.
+inline constexpr Seconds kNvlsLatency{25e-6};
+inline constexpr Seconds kNvlsNetworkHop{20.9e-6};
+Seconds nvls_latency(std::int64_t nodes);
+
+/// What NVLS takes beyond its latency and its bytes over their bandwidth: kNvlsRamp of a large
+/// message, half of it at kNvlsHalfRamp. A measurement, not NCCL's: least squares of log(time) over
+/// nccl-tests of 2 MiB to 16 GiB with NVLS on 8 H100 (NCCL 2.18.5) and 8 H200 (2.20.5 and 2.27.7),
+/// Azure/AI-benchmarking-guide and stas00/ml-engineering @744d01e, fitted in December 2026. The
+/// minimum is flat; of it, the pair with which 2.27.7's choice on H200 (2 MiB by NVLS) is fastest.
+inline constexpr Seconds kNvlsRamp{70e-6};
+inline constexpr Bytes kNvlsHalfRamp{18.0 * 1048576.0};
+Seconds nvls_ramp(Bytes bytes);
+
+/// What NVLSTree sends from a node over its bytes: two trees carry half each. With two nodes a node
+/// is the root of one and the leaf of the other; with more, one inside a tree sends to its parent
+/// and two children, and half as a leaf of the other.
+double nvls_tree_share(std::int64_t nodes);
+
 /// Latency of a point-to-point message: one hop of the Simple protocol.
 Seconds hop_latency(bool crosses_network);
 

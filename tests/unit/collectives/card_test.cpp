@@ -36,7 +36,8 @@ double result_of(const Card& card) {
 
 TEST(CollectiveCard, GivesTheTimeOfItsLaw) {
   std::set<std::string> titles;
-  for (const char* const name : {"h20-96", "h100-sxm-80", "b200-180", "a100-sxm-80"}) {
+  for (const char* const name :
+       {"h20-96", "h100-sxm-80", "b200-180", "h800-sxm-80", "a100-sxm-80"}) {
     const hardware::Gpu gpu =
         hardware::resolve(hardware::load_gpu_profile(embedded_resources(), name), {});
     const topology::Network network =
@@ -44,6 +45,7 @@ TEST(CollectiveCard, GivesTheTimeOfItsLaw) {
     for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter,
                             Kind::all_to_all, Kind::dispatch, Kind::send_recv}) {
       for (const topology::GroupShape& group : std::vector<topology::GroupShape>{{2, 1, 2},
+                                                                                 {6, 1, 6},
                                                                                  {8, 1, 8},
                                                                                  {2, 2, 1},
                                                                                  {16, 2, 8},
@@ -66,8 +68,10 @@ TEST(CollectiveCard, GivesTheTimeOfItsLaw) {
       }
     }
   }
-  // Rings and trees, small and large messages.
-  EXPECT_GE(titles.size(), 10U);
+  // Rings, trees and switches, small and large messages.
+  EXPECT_GE(titles.size(), 12U);
+  EXPECT_TRUE(titles.contains("all_reduce: NVLink switches (NVLS)"));
+  EXPECT_TRUE(titles.contains("all_reduce: NVLink switches and trees between nodes (NVLSTree)"));
 }
 
 }  // namespace

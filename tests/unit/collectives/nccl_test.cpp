@@ -47,6 +47,14 @@ TEST(NcclLatencies, EqualTheTunersTable) {
   EXPECT_NEAR(us(ring_latency({64, 8, 8}, Protocol::ll128, 2)), 282.8, 0.1);
 }
 
+// 25 us and, by node count, the table's NVLSTree.
+TEST(NcclLatencies, NvlsEqualsTheTunersTable) {
+  EXPECT_NEAR(us(nvls_latency(1)), 25.0, 1e-9);
+  const double table[] = {66.8, 150.4, 192.2, 234.0, 275.8};
+  const std::int64_t nodes[] = {2, 8, 16, 32, 64};
+  for (int i = 0; i < 5; ++i) EXPECT_NEAR(us(nvls_latency(nodes[i])), table[i], 0.1) << nodes[i];
+}
+
 // One rank a node on 64 nodes: 0.18 ms (LL) to 0.89 ms (Simple) before any bandwidth.
 TEST(NcclLatencies, OneRankANodeHopsOverTheNetworkOnly) {
   const GroupShape group{64, 64, 1};
