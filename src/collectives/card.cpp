@@ -18,6 +18,9 @@ constexpr const char* kTuning = "NVIDIA/nccl src/graph/tuning.cc at 5067397c (2.
 constexpr const char* kNvlsFit =
     "fit to nccl-tests with NVLS on 8 H100 and 8 H200 (Azure/AI-benchmarking-guide; "
     "stas00/ml-engineering @744d01e), src/collectives/nccl.h";
+constexpr const char* kPassFit =
+    "fit to nccl-tests on 2, 4 and 8 GPUs (ai-dynamo/aiconfigurator @095f58a5), "
+    "src/collectives/nccl.h";
 constexpr const char* kContention = "contention with other groups and traffic";
 
 /// A card that takes its numbers from one operation, one GPU and one network.
@@ -87,6 +90,9 @@ class CollectiveCard {
   void fitted(std::string symbol, double value, std::string unit, std::string meaning) {
     card_.constant(std::move(symbol), value, std::move(unit), std::move(meaning), kNvlsFit);
   }
+  void own_share() {
+    card_.constant("own_share", kOwnShare, "1", "steps that a rank's own part takes", kPassFit);
+  }
   void counted(std::string symbol, double value, std::string unit, std::string meaning) {
     card_.counted(std::move(symbol), value, std::move(unit), std::move(meaning));
   }
@@ -116,6 +122,16 @@ std::string all_reduce_ring(CollectiveCard& c, const Collective& op, const Gpu& 
     c.define("pass_busbw", "min(all_reduce_busbw, " + pass + ")", "B/s",
              "fewer GPUs than a whole node reduce no faster than a ring passes");
   }
+  return "pass_busbw";
+}
+
+/// The symbol of an all-gather's or reduce-scatter's bandwidth inside a node.
+std::string pass_busbw(CollectiveCard& c, const Collective& op, const std::string& kind) {
+  const std::string busbw = kind + "_busbw";
+  if (op.group.nodes > 1 || op.group.size >= 8) return busbw;
+  c.own_share();
+  c.define("pass_busbw", busbw + " * (7 + own_share) / 7 * (ranks - 1) / (ranks - 1 + own_share)",
+           "B/s", "of few GPUs: measured with 8, of which 7 are peers");
   return "pass_busbw";
 }
 
@@ -175,7 +191,7 @@ Card ring_card(const Collective& op, const Gpu& gpu, const Network& network, Pro
   } else {
     c.busbw_field(kind,
                   op.kind == Kind::all_gather ? gpu.all_gather_busbw : gpu.reduce_scatter_busbw);
-    c.ring_busbw(kind + "_busbw");
+    c.ring_busbw(pass_busbw(c, op, kind));
   }
   c.constant(
       "protocol_share",

@@ -125,6 +125,14 @@ CollectiveTime all_reduce_time(const Collective& op, Bytes sent, const Gpu& gpu,
   return best;
 }
 
+/// All-gather or reduce-scatter: few GPUs of one node have less of the bus bandwidth of 8.
+CollectiveTime pass_time(const Collective& op, Bytes sent, Seconds measured,
+                         hardware::Known<BytesPerSecond> inside, const Gpu& gpu,
+                         const Network& network) {
+  if (op.group.nodes <= 1) inside.value = inside.value * pass_bandwidth_share(op.group.size);
+  return ring_time(op, sent, 1, measured, inside, gpu, network);
+}
+
 CollectiveTime tiered_time(const Phases& tiers, const Gpu& gpu, const Network& network) {
   CollectiveTime result;
   Seconds longest(0.0);
@@ -253,10 +261,9 @@ CollectiveTime time(const Collective& op, const Gpu& gpu, const Network& network
     case Kind::all_reduce:
       return all_reduce_time(op, sent, gpu, network);
     case Kind::all_gather:
-      return ring_time(op, sent, 1, gpu.all_gather_latency.value, gpu.all_gather_busbw, gpu,
-                       network);
+      return pass_time(op, sent, gpu.all_gather_latency.value, gpu.all_gather_busbw, gpu, network);
     case Kind::reduce_scatter:
-      return ring_time(op, sent, 1, gpu.reduce_scatter_latency.value, gpu.reduce_scatter_busbw, gpu,
+      return pass_time(op, sent, gpu.reduce_scatter_latency.value, gpu.reduce_scatter_busbw, gpu,
                        network);
     case Kind::all_to_all:
       return exchange_time(op, gpu, network, network.all_to_all_efficiency);

@@ -56,6 +56,12 @@ Seconds ring_latency(const topology::GroupShape& group, Protocol protocol, int p
   return Seconds(latency * kMicro);
 }
 
+double pass_bandwidth_share(std::int64_t ranks) {
+  if (ranks < 2 || ranks >= 8) return 1.0;
+  const double peers = static_cast<double>(ranks - 1);
+  return (7.0 + kOwnShare) / 7.0 * peers / (peers + kOwnShare);
+}
+
 Seconds tree_latency(const topology::GroupShape& group, Protocol protocol) {
   if (group.size <= 1) return Seconds(0.0);
   const Latencies& l = kTree[index(protocol)];

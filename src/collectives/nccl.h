@@ -34,6 +34,15 @@ inline constexpr double kSimplePlateau = 1.4;
 /// all-reduce. Of passes x (size-1) steps, passes x (nodes-1) cross the network.
 Seconds ring_latency(const topology::GroupShape& group, Protocol protocol, int passes);
 
+/// Steps' worth of time that a rank's own share takes in an all-gather or reduce-scatter besides
+/// the n-1 of its peers. With it large messages on 2 and 4 GPUs of a node reach 0.74 and 0.93 of
+/// the bus bandwidth of 8; measured are 0.69-0.77 and 0.91-0.94, two collectives on A100, H100,
+/// H200, B200 and B300 (ai-dynamo/aiconfigurator @095f58a5; one constant for all, fitted December
+/// 2026).
+inline constexpr double kOwnShare = 0.45;
+/// Bus bandwidth of such a pass on `ranks` GPUs of a node over that of 8; more get that of 8.
+double pass_bandwidth_share(std::int64_t ranks);
+
 /// Latency of the double binary tree all-reduce.
 Seconds tree_latency(const topology::GroupShape& group, Protocol protocol);
 

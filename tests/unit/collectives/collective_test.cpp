@@ -145,6 +145,36 @@ TEST(MeasuredCollectives, PartOfANodeReducesLikeARing) {
   }
 }
 
+// Bus bandwidth of large all-gathers and reduce-scatters on two and four GPUs over that of eight
+// (ai-dynamo/aiconfigurator @095f58a5, asymptotes fitted to its rows).
+TEST(MeasuredCollectives, PartOfANodeGathersSlower) {
+  struct Row {
+    const char* gpu;
+    Kind kind;
+    double two, four, eight;
+  };
+  for (const Row& row :
+       std::vector<Row>{{"a100-sxm-80", Kind::all_gather, 155.7, 198.2, 216.5},
+                        {"a100-sxm-80", Kind::reduce_scatter, 170.9, 209.2, 222.6},
+                        {"h100-sxm-80", Kind::all_gather, 269.9, 329.3, 349.3},
+                        {"h100-sxm-80", Kind::reduce_scatter, 262.7, 319.7, 346.4},
+                        {"h200-sxm-141", Kind::all_gather, 267.2, 325.7, 347.1},
+                        {"h200-sxm-141", Kind::reduce_scatter, 258.6, 319.4, 346.2},
+                        {"b200-180", Kind::all_gather, 454.7, 586.5, 635.2},
+                        {"b200-180", Kind::reduce_scatter, 432.1, 570.7, 630.9},
+                        {"b300-288", Kind::all_gather, 461.1, 592.4, 637.8},
+                        {"b300-288", Kind::reduce_scatter, 435.9, 576.8, 629.0}}) {
+    const Gpu machine = gpu(row.gpu);
+    const auto reached = [&](std::int64_t ranks) {
+      const Collective op = ring(row.kind, {ranks, 1, ranks}, 1e13);
+      return bus_bandwidth(op, time(op, machine, network("generic")).total()).si() / 1e9;
+    };
+    EXPECT_NEAR(reached(2) / row.two, 1.0, 0.08) << row.gpu;
+    EXPECT_NEAR(reached(4) / row.four, 1.0, 0.03) << row.gpu;
+    EXPECT_NEAR(reached(8) / row.eight, 1.0, 0.01) << row.gpu;
+  }
+}
+
 // Small all-reduces of eight GPUs take what was measured, on every GPU.
 TEST(MeasuredCollectives, SmallMessagesTakeTheMeasuredLatency) {
   const Network links = network("generic");
@@ -323,6 +353,7 @@ TEST(Nvls, TreesUseAllNicsOfANode) {
   };
   for (const Row& row : std::vector<Row>{{"h100-sxm-80", 2, 200e9, 8192.0 * kMiB, 353.9, 0.05},
                                          {"h100-sxm-80", 2, 200e9, 8192.0 * kMiB, 338.8, 0.10},
+                                         {"h800-sxm-80", 2, 100e9, 8192.0 * kMiB, 161.0, 0.15},
                                          {"b200-180", 4, 400e9, 16384.0 * kMiB, 381.8, 0.05},
                                          {"h200-sxm-141", 248, 400e9, 512e6, 350.0, 0.10}}) {
     Network links = network("generic");
