@@ -110,18 +110,13 @@ class CollectiveCard {
 
 /// The symbol of an all-reduce's ring bandwidth inside a node.
 std::string all_reduce_ring(CollectiveCard& c, const Collective& op, const Gpu& gpu) {
-  const bool switches = has_nvls(gpu);
-  if (!switches) c.busbw_field("all_reduce", gpu.all_reduce_busbw);
-  if (!switches && (op.group.nodes > 1 || op.group.size >= 8)) return "all_reduce_busbw";
+  c.busbw_field("all_reduce", gpu.all_reduce_busbw);
+  const bool whole = op.group.nodes > 1 || op.group.size >= 8;
+  if (whole && !since_hopper(gpu)) return "all_reduce_busbw";
   c.busbw_field("all_gather", gpu.all_gather_busbw);
   c.busbw_field("reduce_scatter", gpu.reduce_scatter_busbw);
-  const std::string pass = "max(all_gather_busbw, reduce_scatter_busbw)";
-  if (switches) {
-    c.define("pass_busbw", pass, "B/s", "of a ring: the measured all-reduce is the switches'");
-  } else {
-    c.define("pass_busbw", "min(all_reduce_busbw, " + pass + ")", "B/s",
-             "fewer GPUs than a whole node reduce no faster than a ring passes");
-  }
+  c.define("pass_busbw", "min(all_reduce_busbw, max(all_gather_busbw, reduce_scatter_busbw))",
+           "B/s", "of a ring: no faster than its passes");
   return "pass_busbw";
 }
 

@@ -41,15 +41,13 @@ const hardware::Known<BytesPerSecond>& faster_pass(const Gpu& gpu) {
                                                                      : gpu.all_gather_busbw;
 }
 
-/// Bus bandwidth of an all-reduce by rings. With NVLS the measured all-reduce is the switches'.
-/// Without, it is the ring's of a whole node; fewer GPUs get no more than its passes do, as
-/// nccl-tests of 2 and 4 GPUs show (aiconfigurator @095f58a5).
+/// Bus bandwidth of an all-reduce by rings: no more than that of its passes, as nccl-tests of 2 and
+/// 4 GPUs show (aiconfigurator @095f58a5), where the measured all-reduce may be the switches'.
+/// Before Hopper it is the ring's of a whole node.
 const hardware::Known<BytesPerSecond>& all_reduce_ring(const Gpu& gpu,
-                                                       const topology::GroupShape& group,
-                                                       bool switches) {
+                                                       const topology::GroupShape& group) {
   const hardware::Known<BytesPerSecond>& pass = faster_pass(gpu);
-  if (switches) return pass;
-  const bool whole = group.nodes > 1 || group.size >= 8;
+  const bool whole = !since_hopper(gpu) && (group.nodes > 1 || group.size >= 8);
   return whole || gpu.all_reduce_busbw.value < pass.value ? gpu.all_reduce_busbw : pass;
 }
 
@@ -118,10 +116,9 @@ CollectiveTime ring_time(const Collective& op, Bytes sent, int passes, Seconds m
 
 CollectiveTime all_reduce_time(const Collective& op, Bytes sent, const Gpu& gpu,
                                const Network& network) {
-  const bool switches = has_nvls(gpu);
   CollectiveTime best = ring_time(op, sent, 2, gpu.all_reduce_latency.value,
-                                  all_reduce_ring(gpu, op.group, switches), gpu, network);
-  if (switches && nvls_group(op.group)) {
+                                  all_reduce_ring(gpu, op.group), gpu, network);
+  if (nvls_group(op.group) && has_nvls(gpu)) {
     const CollectiveTime nvls = nvls_time(op, gpu, network);
     if (nvls.total() < best.total()) best = nvls;
   }
@@ -171,12 +168,12 @@ CollectiveTime exchange_time(const Collective& op, const Gpu& gpu, const Network
 
 }  // namespace
 
-bool has_nvls(const Gpu& gpu) {
-  const BytesPerSecond ring = faster_pass(gpu).value;
-  if (ring <= kPcie || gpu.all_reduce_busbw.value <= ring * kNvlsGain) return false;
+bool since_hopper(const Gpu& gpu) {
   const std::string_view architecture = gpu.architecture;
   return architecture.starts_with("hopper") || architecture.starts_with("blackwell");
 }
+
+bool has_nvls(const Gpu& gpu) { return gpu.all_reduce_busbw.value > kPcie && since_hopper(gpu); }
 
 const char* to_string(Kind kind) {
   switch (kind) {

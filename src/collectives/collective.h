@@ -60,14 +60,12 @@ Bytes buffer_bytes(const Collective& op);
 BytesPerSecond algorithm_bandwidth(const Collective& op, Seconds time);
 BytesPerSecond bus_bandwidth(const Collective& op, Seconds time);
 
-/// Whether NVLink's switches reduce on such a machine (NVLS): a GPU since Hopper whose measured
-/// all-reduce shows it, by kNvlsGain over the faster of the ring's passes, and whose rings are
-/// faster than kPcie, so that a switch joins all GPUs of a node.
+/// Whether NVLink's switches can reduce on such a machine (NVLS): a GPU since Hopper whose
+/// all-reduce is faster than kPcie, so that a switch joins all GPUs of a node.
 bool has_nvls(const hardware::Gpu& gpu);
-/// Measured all-reduces of 8 GPUs over the faster pass: 1.18 to 1.39 with NVLS (B300, B200, H100,
-/// H200, H800), at most 1.05 where no gain shows (A100, A800, H20, PCIe).
-inline constexpr double kNvlsGain = 1.1;
 inline constexpr BytesPerSecond kPcie{64e9};  // one way, 16 lanes of the fifth generation
+/// Whether a whole node's measured all-reduce may be the switches' rather than a ring's.
+bool since_hopper(const hardware::Gpu& gpu);
 /// all_reduce_busbw counts 2(n-1)/n of the buffer on the 8 GPUs that were measured. The switches
 /// pass the buffer itself, at one rate for 5 to 8 GPUs (stas00/ml-engineering @744d01e).
 inline constexpr double kNvlsBusFactor = 2.0 * 7.0 / 8.0;
