@@ -45,13 +45,17 @@ Map product(const Map& after, const Map& before) {
 /// One micro-batch: forwards in model order, backwards in reverse.
 class MicroBatch {
  public:
-  MicroBatch(const ShardedTimes& times, bool first, const State& state)
+  /// `ends` is scratch.
+  MicroBatch(const ShardedTimes& times, bool first, const State& state, std::vector<double>& ends)
       : t_(times),
         steps_(2 * times.units.size()),
         prefetch_(times.shards_weights ? std::min(static_cast<std::size_t>(times.prefetch), steps_)
                                        : (times.prefetch > 0 ? steps_ : 0)),
         gathers_forward_(times.shards_weights || first),
-        s_(state) {}
+        s_(state),
+        ends_(ends) {
+    ends_.assign(prefetch_ + 1, kNever);
+  }
 
   State run() {
     for (std::size_t i = 0; i < steps_; ++i) {
@@ -98,16 +102,16 @@ class MicroBatch {
   bool gathers_forward_;
   State s_;
   std::size_t asked_ = 0;
-  std::vector<double> ends_ = std::vector<double>(prefetch_ + 1, kNever);  // of gathers asked for
+  std::vector<double>& ends_;  // of gathers asked for, in turn
 };
 
-Map map_of(const ShardedTimes& times, bool first) {
+Map map_of(const ShardedTimes& times, bool first, std::vector<double>& ends) {
   Map map;
   for (std::size_t j = 0; j < kStates; ++j) {
     State unit;
     unit.fill(kNever);
     unit[j] = 0.0;
-    const State column = MicroBatch(times, first, unit).run();
+    const State column = MicroBatch(times, first, unit, ends).run();
     for (std::size_t i = 0; i < kStates; ++i) map[i][j] = column[i];
   }
   return map;
@@ -132,12 +136,17 @@ ShardedTimes sharding_of(const Program& program) {
 }
 
 double run_sharded(const ShardedTimes& times) {
+  std::vector<double> scratch;
+  return run_sharded(times, scratch);
+}
+
+double run_sharded(const ShardedTimes& times, std::vector<double>& scratch) {
   State state{};
-  state = MicroBatch(times, true, state).run();
+  state = MicroBatch(times, true, state, scratch).run();
   // The rest by repeated squaring.
   auto left = static_cast<std::uint64_t>(times.micro_batches - 1);
   if (left > 0) {
-    Map map = map_of(times, false);
+    Map map = map_of(times, false, scratch);
     while (true) {
       if ((left & 1U) != 0) state = image_of(map, state);
       left >>= 1U;

@@ -43,6 +43,8 @@ ShardedTimes sharding_of(const Program& program);
 /// Example: gathers shorter than the computation beside them, one micro-batch, prefetch 1: the
 /// computation, the first gather and the last reduction.
 double run_sharded(const ShardedTimes& times);
+/// The same with memory for the ends of gathers to use again.
+double run_sharded(const ShardedTimes& times, std::vector<double>& scratch);
 
 /// Seconds of the wire over the step: gathers and reductions.
 double sharded_gather_seconds(const ShardedTimes& times);

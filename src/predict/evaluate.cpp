@@ -143,16 +143,33 @@ struct DataParallel {
   Evidence evidence = Evidence::assumed;
 };
 
+/// The list without its entries, its memory kept.
+template <class T>
+std::vector<T> emptied(std::vector<T> list) {
+  list.clear();
+  return list;
+}
+
+/// Memory that the data-parallel traffic of a stage is worked out in.
+struct StageScratch {
+  std::vector<const LayerCost*> parts;  // of the stage, in forward order
+  graph::ShardedTimes sharded;
+  std::vector<double> gathered;
+};
+
 /// ZeRO-2 and 3 on their one stage: traffic of every micro-batch, and what of it shows.
-DataParallel sharded_parallel(const Program& program, const std::vector<const LayerCost*>& parts) {
-  graph::ShardedTimes times = graph::sharding_of(program);
+DataParallel sharded_parallel(const Program& program, StageScratch& scratch) {
+  graph::ShardedTimes& times = scratch.sharded;
+  std::vector<graph::ShardedUnit> units = emptied(std::move(times.units));
+  times = graph::sharding_of(program);
+  times.units = std::move(units);
   DataParallel dp;
   double compute = 0.0;
   graph::ShardedUnit next;
   const auto micro_batches = static_cast<double>(program.micro_batches);
   const double gathers =
       program.zero >= 3 ? micro_batches * (program.reshard_after_forward ? 2.0 : 1.0) : 1.0;
-  for (const LayerCost* const part : parts) {
+  for (const LayerCost* const part : scratch.parts) {
     dp.bytes += micro_batches * part->reduce.bytes + gathers * part->gather.bytes;
     dp.latency += micro_batches * part->reduce.latency + gathers * part->gather.latency;
     if (part->reduce.seconds > 0.0) dp.evidence = part->reduce.evidence;
@@ -169,19 +186,20 @@ DataParallel sharded_parallel(const Program& program, const std::vector<const La
   }
   dp.reduce = graph::sharded_reduce_seconds(times);
   dp.gather = graph::sharded_gather_seconds(times);
-  dp.reduce_exposed = std::max(0.0, graph::run_sharded(times) - micro_batches * compute);
+  dp.reduce_exposed =
+      std::max(0.0, graph::run_sharded(times, scratch.gathered) - micro_batches * compute);
   return dp;
 }
 
-/// `parts` is scratch: the stage's parts in forward order.
 DataParallel data_parallel(const Program& program, const LayerCosts& costs, std::int64_t stage,
-                           std::vector<const LayerCost*>& parts) {
+                           StageScratch& scratch) {
+  std::vector<const LayerCost*>& parts = scratch.parts;
   parts.clear();
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
     for_each_part(costs, chunk, [&](const LayerCost& cost) { parts.push_back(&cost); });
   }
-  if (program.zero >= 2) return sharded_parallel(program, parts);
+  if (program.zero >= 2) return sharded_parallel(program, scratch);
   // Gradients are complete where the last weight gradients are, when these run apart.
   const bool split = program.schedule == graph::Schedule::zb_h1;
   DataParallel dp;
@@ -241,23 +259,29 @@ struct OffloadTime {
   double backward_exposed = 0.0;
 };
 
+/// A chunk's layers with their copies, in the order they run.
+struct ChunkCopies {
+  std::vector<graph::OffloadedLayer> forward;
+  std::vector<graph::OffloadedLayer> backward;
+};
+
 /// Adds the copies of a chunk: what they lengthen its forward and its backward by.
 struct Lengthened {
   double forward = 0.0;
   double backward = 0.0;
 };
 Lengthened offload_chunk(const Program& program, const Machine& machine, const LayerCosts& costs,
-                         const Chunk& chunk, OffloadTime& stage) {
-  std::vector<graph::OffloadedLayer> forward;
-  std::vector<graph::OffloadedLayer> backward;
+                         const Chunk& chunk, ChunkCopies& copies, OffloadTime& stage) {
+  copies.forward.clear();
+  copies.backward.clear();
   double forward_sum = 0.0;
   double backward_sum = 0.0;
   const bool split = program.schedule == graph::Schedule::zb_h1;
   const auto add = [&](const LayerProgram& layer, const LayerCost& cost) {
     const double copy = (layer.offloaded / machine.network.host.value).si();
     const double back = cost.backward.span - (split ? cost.backward.weight : 0.0);
-    forward.push_back({cost.forward.span, copy});
-    backward.push_back({back, copy});
+    copies.forward.push_back({cost.forward.span, copy});
+    copies.backward.push_back({back, copy});
     forward_sum += cost.forward.span;
     backward_sum += back;
     stage.busy += copy;
@@ -266,9 +290,9 @@ Lengthened offload_chunk(const Program& program, const Machine& machine, const L
     add(program.layers[at(layer)], costs.layers[at(layer)]);
   }
   for (std::int64_t i = 0; i < chunk.mtp; ++i) add(program.mtp, costs.mtp);
-  std::reverse(backward.begin(), backward.end());
-  const Lengthened more{std::max(0.0, graph::offloaded_forward(forward) - forward_sum),
-                        std::max(0.0, graph::offloaded_backward(backward) - backward_sum)};
+  std::reverse(copies.backward.begin(), copies.backward.end());
+  const Lengthened more{std::max(0.0, graph::offloaded_forward(copies.forward) - forward_sum),
+                        std::max(0.0, graph::offloaded_backward(copies.backward) - backward_sum)};
   stage.forward_exposed += more.forward;
   stage.backward_exposed += more.backward;
   return more;
@@ -279,6 +303,7 @@ struct Pipeline {
   graph::PipelineTimes times;        // seconds of each chunk
   std::vector<double> busy;          // seconds of each stage over the step
   std::vector<OffloadTime> offload;  // of each stage, where something is offloaded
+  ChunkCopies copies;
   collectives::CollectiveTime send;
   graph::PipelineResult with_sends;
   graph::PipelineResult without_sends;
@@ -307,8 +332,8 @@ void run_pipelines(const Program& program, const Machine& machine, const LayerCo
       weight += cost.backward.weight;
     });
     if (program.offloads) {
-      const Lengthened more =
-          offload_chunk(program, machine, costs, chunk, pipeline.offload[at(chunk.stage)]);
+      const Lengthened more = offload_chunk(program, machine, costs, chunk, pipeline.copies,
+                                            pipeline.offload[at(chunk.stage)]);
       forward += more.forward;
       backward += more.backward;
     }
@@ -331,13 +356,6 @@ void run_pipelines(const Program& program, const Machine& machine, const LayerCo
   }
 }
 
-/// The list without its entries, its memory kept.
-template <class T>
-std::vector<T> emptied(std::vector<T> list) {
-  list.clear();
-  return list;
-}
-
 /// What follows the last backward, and the step as a whole.
 struct Step {
   std::vector<DataParallel> dp;
@@ -349,14 +367,14 @@ struct Step {
   std::int64_t critical = 0;  // stage with most work
 };
 void close_step(const Program& program, const Machine& machine, const LayerCosts& costs,
-                const Pipeline& pipeline, std::vector<const LayerCost*>& parts, Step& step) {
+                const Pipeline& pipeline, StageScratch& scratch, Step& step) {
   step = Step{emptied(std::move(step.dp)), emptied(std::move(step.optimizer))};
   double reduced = 0.0;
   double optimized = 0.0;
   double arrival = 0.0;  // of a stage's first input
   double longest = -1.0;
   for (std::int64_t s = 0; s < program.pp; ++s) {
-    const DataParallel& dp = step.dp.emplace_back(data_parallel(program, costs, s, parts));
+    const DataParallel& dp = step.dp.emplace_back(data_parallel(program, costs, s, scratch));
     const OptimizerTime& optimizer =
         step.optimizer.emplace_back(optimizer_time(program, machine, s));
     step.gather_exposed = std::max(step.gather_exposed, dp.gather_exposed - arrival);
@@ -559,7 +577,7 @@ Evaluator::Evaluator(const Program& program) : program_(program), leaves_(progra
 struct Workspace::Buffers {
   std::vector<Placed> placed;
   LayerCosts costs;
-  std::vector<const LayerCost*> parts;
+  StageScratch stage;
   Pipeline pipeline;
   Step step;
 };
@@ -583,7 +601,7 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
   const Step& step = buffers.step;
   cost_layers(program_, machine, buffers.placed, buffers.costs);
   run_pipelines(program_, machine, costs, buffers.pipeline);
-  close_step(program_, machine, costs, pipeline, buffers.parts, buffers.step);
+  close_step(program_, machine, costs, pipeline, buffers.stage, buffers.step);
   const std::int64_t critical = step.critical;
 
   Tally tally(leaves_.size(), launch_, contention_, detailed, machine.stack, result);

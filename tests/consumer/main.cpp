@@ -3,6 +3,7 @@
 
 #include <hysim/errors.h>
 #include <hysim/predict.h>
+#include <hysim/prepared.h>
 #include <hysim/report.h>
 #include <hysim/schema.h>
 
@@ -15,6 +16,8 @@ int main(int argc, char** argv) {
     const hysim::Prediction prediction =
         hysim::predict(bundled, hysim::load_scenario(bundled, argv[1]), options);
     std::fputs(hysim::to_json(prediction).c_str(), stdout);
+    hysim::PreparedPrediction prepared(bundled, hysim::load_scenario(bundled, argv[1]), argv[2]);
+    if (prepared.step_time() != prediction.step_time.value) return 1;
     return hysim::schema_names().empty() || !(prediction.step_time.value > hysim::Seconds(0.0));
   } catch (const hysim::InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());

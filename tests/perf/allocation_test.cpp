@@ -1,9 +1,10 @@
 // An evaluation after the first allocates nothing, nor does drawing the machine for it: searches
 // and draws cost arithmetic alone.
-#include <cctype>
 #include <cstdint>
 #include <new>
+#include <ostream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,11 +24,24 @@ TEST(Allocation, CounterSeesAnAllocation) {
   EXPECT_EQ(test::allocations(), before + 1);
 }
 
-/// Scenarios under 1F1B and interleaved schedules, dense and sparse, on one and many nodes.
-class Reevaluation : public testing::TestWithParam<const char*> {};
+struct Case {
+  std::string name;
+  std::string scenario;
+  std::vector<SetText> sets;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+/// Scenarios under 1F1B and interleaved schedules, dense and sparse, on one and many nodes; sharded
+/// weights; copies to host memory.
+class Reevaluation : public testing::TestWithParam<Case> {
+ protected:
+  static predictor::Job job() {
+    return test::bundled_job(GetParam().scenario, "", GetParam().sets);
+  }
+};
 
 TEST_P(Reevaluation, AllocatesNothing) {
-  const test::Prepared prepared(test::bundled_job(GetParam(), ""));
+  const test::Prepared prepared(job());
   predictor::Machine machine = prepared.nominal;
   Workspace workspace;
   Evaluation result;
@@ -43,7 +57,7 @@ TEST_P(Reevaluation, AllocatesNothing) {
 }
 
 TEST_P(Reevaluation, GivesWhatAFreshEvaluationGives) {
-  const test::Prepared prepared(test::bundled_job(GetParam(), ""));
+  const test::Prepared prepared(job());
   const test::Prepared other(test::bundled_job("llama3.1-405b-8k-h100-512", ""));
   Workspace workspace;
   Evaluation result;
@@ -64,14 +78,24 @@ TEST_P(Reevaluation, GivesWhatAFreshEvaluationGives) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Bundled, Reevaluation,
-                         testing::Values("glm-5.1-1m-h20-512", "glm-5.2-2k-h100-352",
-                                         "deepseek-v3-4k-h800-2048", "llama3.1-405b-8k-h100-512"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           for (char& c : name) c = std::isalnum(c) != 0 ? c : '_';
-                           return name;
-                         });
+std::vector<SetText> one_stage(std::vector<SetText> sets) {
+  for (const char* const set :
+       {"parallelism.pp=1", "parallelism.vpp=1", "parallelism.pipeline_layout=[126]"}) {
+    sets.emplace_back(set);
+  }
+  return sets;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bundled, Reevaluation,
+    testing::Values(
+        Case{"glm_1m", "glm-5.1-1m-h20-512", {}}, Case{"glm_2k", "glm-5.2-2k-h100-352", {}},
+        Case{"deepseek", "deepseek-v3-4k-h800-2048", {}},
+        Case{"llama", "llama3.1-405b-8k-h100-512", {}},
+        Case{"zero_2", "llama3.1-405b-8k-h100-512", one_stage({"parallelism.zero=2"})},
+        Case{"zero_3", "llama3.1-405b-8k-h100-512", one_stage({"parallelism.zero=3"})},
+        Case{"offload", "llama3.1-405b-8k-h100-512", {"training.offload.activations=true"}}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace hysim

@@ -5,6 +5,7 @@
 #include "cost/kernel_time.h"
 #include "graph/schedule.h"
 #include "hysim/predict.h"
+#include "hysim/prepared.h"
 #include "perf/prepared.h"
 
 namespace hysim {
@@ -71,6 +72,18 @@ void evaluation(benchmark::State& state) {
   }
 }
 BENCHMARK(evaluation)->Unit(benchmark::kMicrosecond);
+
+/// What a user of the library repeats: 0 the nominal step, 1 another draw each time.
+void prepared_prediction(benchmark::State& state) {
+  const Resources bundle = embedded_resources();
+  PreparedPrediction headline(bundle, load_scenario(bundle, kHeadline), kVariant);
+  const bool draws = state.range(0) == 1;
+  std::uint64_t draw = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(draws ? headline.step_time(1, draw++) : headline.step_time());
+  }
+}
+BENCHMARK(prepared_prediction)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
 /// Drawing the machine alone.
 void machine_draw(benchmark::State& state) {
