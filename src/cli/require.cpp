@@ -38,14 +38,20 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// "1.5", "20 s", "30%", "90GB" in SI; nothing when the number or its unit is wrong.
-std::optional<double> parse_bound(std::string_view text, const units::Unit& dimension) {
+/// "1.5", "20 s", "30%", "90GB" in SI; nothing when the number or its unit is wrong. A size needs
+/// its unit (90 may be meant as GB or GiB), and so does a fraction above 1 (20 may be meant as %).
+std::optional<double> parse_bound(std::string_view text, Quantity quantity,
+                                  const units::Unit& dimension) {
   text = trimmed(text);
   double value = 0.0;
   const auto number = std::from_chars(text.data(), text.data() + text.size(), value);
   if (number.ec != std::errc() || !std::isfinite(value)) return std::nullopt;
   text = trimmed(text.substr(static_cast<std::size_t>(number.ptr - text.data())));
-  if (text.empty()) return value;
+  if (text.empty()) {
+    const bool bare =
+        quantity != Quantity::peak_memory && !(quantity == Quantity::mfu && std::fabs(value) > 1.0);
+    return bare ? std::optional(value) : std::nullopt;
+  }
   const bool ratio = dimension.byte == 0 && dimension.second == 0;
   if (ratio && text == "x") return value;  // "1.5x"
   const auto unit = units::parse_unit(text);
@@ -117,7 +123,7 @@ Requirement parse_requirement(std::string_view text) {
   if (sign == nullptr) refuse(text, "needs >=, <=, > or < and a number");
   requirement.relation = sign->relation;
   rest.remove_prefix(sign->text.size());
-  const auto bound = parse_bound(rest, known->dimension);
+  const auto bound = parse_bound(rest, known->quantity, known->dimension);
   if (!bound) {
     const char* const example = known->quantity == Quantity::step_time     ? "20 s"
                                 : known->quantity == Quantity::peak_memory ? "90 GB"

@@ -33,6 +33,8 @@ TEST(ParseRequirement, ReadsRelationsAndUnits) {
   EXPECT_EQ(parse_requirement("step_time <= 500 ms").bound, 0.5);
   EXPECT_EQ(parse_requirement("step_time<=2min").bound, 120.0);
   EXPECT_DOUBLE_EQ(parse_requirement("mfu>=30%").bound, 0.3);
+  EXPECT_EQ(parse_requirement("mfu<=1").bound, 1.0);
+  EXPECT_EQ(parse_requirement("mfu<=120%").bound, 1.2);
   EXPECT_EQ(parse_requirement("mfu>0.3").relation, Requirement::Relation::more);
   EXPECT_EQ(parse_requirement("peak_memory<=90GB").bound, 90e9);
   EXPECT_EQ(parse_requirement("peak_memory<1 GiB").bound, 1073741824.0);
@@ -42,7 +44,9 @@ TEST(ParseRequirement, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(message_of("speedpu>=1"), "--require \"speedpu>=1\": did you mean \"speedup\"?");
   for (const char* text : {"", "fits>=1", "speedup", "speedup=1.5", "speedup==1.5",
                            "speedup>=", "speedup>=fast", "step_time<=20 GB", "peak_memory<=3 s",
-                           "peak_memory<=90G", "mfu>=nan", "speedup>=1.5 s", "speedup>=inf"}) {
+                           "peak_memory<=90G", "mfu>=nan", "speedup>=1.5 s", "speedup>=inf",
+                           // 200 of what, 20 or 20 %?
+                           "peak_memory<=200", "peak_memory<=0", "mfu>=20", "mfu>=1.5"}) {
     EXPECT_NE(message_of(text), "") << text;
   }
 }
