@@ -20,6 +20,9 @@ struct PriceText {
   std::string text;  // "" asks for no cost
 };
 
+/// Whether `text` is such a price: "profile", or a positive number of at most a million.
+bool is_price(std::string_view text);
+
 /// The steps, days, GPU-hours, energy and cost of training on `tokens` as `prediction` has it.
 /// Energy needs a "tdp" in the GPU's profile. Throws InputError for a price that is none, or for
 /// "profile" where the profile has no price.

@@ -60,12 +60,7 @@ void add_export(CLI::App& app, Action& action) {
   megatron->add_option("--format", arguments->format, "sh, args or yaml (sh)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"sh", "args", "yaml"}).description(""));
-  megatron->add_option("--set", arguments->sets, "change a setting")
-      ->type_size(1)
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->type_name("[VARIANT:]PATH=VALUE");
+  add_set_option(*megatron, arguments->sets);
   add_profile_option(*megatron, arguments->profiles);
   megatron->add_option("-o,--output", arguments->target, "where to (standard output)")
       ->type_name("FILE|-")

@@ -22,7 +22,24 @@ std::string scale_as_set(const std::string& text) {
   return text.substr(0, name) + "scale." + text.substr(name);
 }
 
+std::string fault_of_scale(const std::string& text) {
+  if (fault_of_set(text).empty()) return "";
+  return config::in_quotes(text) + " must be [VARIANT:]NAME=FACTOR, for example kernels.topk=0.5";
+}
+
 }  // namespace
+
+std::string fault_of_set(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) return "";
+  return config::in_quotes(text) + " must be [VARIANT:]PATH=VALUE, for example kernels.topk=radix";
+}
+
+CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& sets) {
+  return repeatable(command.add_option("--set", sets, "change a setting, e.g. parallelism.cp=32"))
+      ->type_name("[VARIANT:]PATH=VALUE")
+      ->check(CLI::Validator(fault_of_set, ""));
+}
 
 void add_output_options(CLI::App& command, OutputOptions& options, bool csv) {
   const auto add = [&](const char* name, std::string& target, const char* what) {
@@ -46,14 +63,14 @@ void add_profile_option(CLI::App& command, std::vector<std::string>& profiles) {
 void add_prediction_options(CLI::App& command, PredictionOptions& options, bool requirements) {
   constexpr std::int64_t kMaxDraws = 100000;
   constexpr std::uint64_t kMaxSeed = std::uint64_t{1} << 53U;  // exact in any JSON reader
-  repeatable(command.add_option("--set", options.sets, "change a setting, e.g. parallelism.cp=32"))
-      ->type_name("[VARIANT:]PATH=VALUE");
+  add_set_option(command, options.sets);
   const auto scale = [&options](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) options.sets.push_back(scale_as_set(text));
   };
   repeatable(command.add_option_function<std::vector<std::string>>(
                  "--scale", scale, "time x FACTOR, e.g. kernels.topk=0.5"))
-      ->type_name("[VARIANT:]NAME=FACTOR");
+      ->type_name("[VARIANT:]NAME=FACTOR")
+      ->check(CLI::Validator(fault_of_scale, ""));
   command.add_option("--seed", options.seed, "seed of the draws (1)")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, kMaxSeed).description(""));
@@ -78,6 +95,10 @@ void check_budget(const PredictionOptions& options) {
   if (!options.tokens.empty() && !parse_token_budget(options.tokens)) {
     throw UsageError("--tokens " + config::in_quotes(options.tokens) +
                      " must be a number with K, M, B or T (decimal), for example 50B");
+  }
+  if (!options.price.empty() && !is_price(options.price)) {
+    throw UsageError("--price " + config::in_quotes(options.price) +
+                     " must be USD per GPU-hour such as 2.5, or \"profile\" for the GPU profile's");
   }
 }
 

@@ -26,13 +26,20 @@ struct PredictionOptions {
   std::string price;   // USD per GPU-hour, or "profile"
 };
 
+/// "[VARIANT:]PATH=VALUE": what is wrong with the form of `text`; "" when nothing is. What it sets
+/// is input, not usage.
+std::string fault_of_set(const std::string& text);
+/// --set, whose form is checked.
+CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& sets);
+
 void add_output_options(CLI::App& command, OutputOptions& options, bool csv);
 void add_profile_option(CLI::App& command, std::vector<std::string>& profiles);
 /// `requirements`: with --require.
 void add_prediction_options(CLI::App& command, PredictionOptions& options,
                             bool requirements = true);
 
-/// Throws UsageError when --tokens is no number of tokens, or --price stands without it.
+/// Throws UsageError when --tokens is no number of tokens, --price no price, or --price stands
+/// without --tokens.
 void check_budget(const PredictionOptions& options);
 /// What --tokens asks about the prediction.
 void add_budget(const Resources& resources, const PredictionOptions& options,

@@ -4,6 +4,7 @@
 #include "cli/errors.h"
 #include "cli/files.h"
 #include "cli/question.h"
+#include "config/words.h"
 #include "hysim/whatif.h"
 #include "report/sweep_chart.h"
 
@@ -29,6 +30,12 @@ report::SweepMetric metric_of(const Arguments& arguments) {
     throw UsageError("--metric speedup needs --baseline VARIANT");
   }
   return metric;
+}
+
+std::string fault_of_axis(const std::string& text) {
+  if (fault_of_set(text).empty()) return "";
+  return config::in_quotes(text) +
+         " must be PATH=VALUE,VALUE,..., for example workload.seq_len=128K,256K";
 }
 
 /// The settings that values may name files in, as --set has them.
@@ -69,6 +76,7 @@ void add_sweep(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE,VALUE,...")
+      ->check(CLI::Validator(fault_of_axis, ""))
       ->required();
   add_question_options(*command, arguments->question, "speedup over it, same settings", true);
   command->add_option("--svg", arguments->svg, "a line chart over the first axis")

@@ -98,20 +98,31 @@ std::optional<double> positive_number(std::string_view text) {
   return number;
 }
 
+constexpr std::string_view kOfProfile = "profile";
+
+/// A price that is given.
+std::optional<double> price_number(std::string_view text) {
+  constexpr double kMost = 1e6;
+  const auto number = positive_number(text);
+  return number && *number <= kMost ? number : std::nullopt;
+}
+
 Figure price_of(const Resources& resources, const std::string& gpu, const std::string& text) {
-  if (text == "profile") {
+  if (text == kOfProfile) {
     const auto figure = further(resources, gpu, "price_per_gpu_hour", "USD/h");
     if (!figure) refuse(text, "the profile of " + gpu + " states no price; give USD per GPU-hour");
     return *figure;
   }
-  const auto number = positive_number(text);
-  if (!number || *number > 1e6) {
+  const auto number = price_number(text);
+  if (!number) {
     refuse(text, "must be USD per GPU-hour such as 2.5, or \"profile\" for the GPU profile's");
   }
   return {{*number, *number, *number}, "as given"};
 }
 
 }  // namespace
+
+bool is_price(std::string_view text) { return text == kOfProfile || price_number(text); }
 
 std::optional<double> parse_token_budget(std::string_view text) {
   if (text.empty()) return std::nullopt;
