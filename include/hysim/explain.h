@@ -70,9 +70,10 @@ struct Explanation {
 Explanation explain(const Resources& resources, const ScenarioText& scenario,
                     const PredictOptions& options = {});
 
-/// The leaves meant by `pattern`: those of exactly this path ("step" is the step time), else those
-/// that begin with it, else those that contain it, else those that contain its letters in order.
-/// Empty when nothing matches.
+/// The leaves meant by `pattern`, upper or lower case: those of exactly this path ("step" is the
+/// step time), else those that begin with it, else those of which each of its words between slashes
+/// names a component, in order: wholly, else by its beginning, else by a part, else by letters in
+/// order. Empty when nothing matches.
 std::vector<LeafExplanation> matching_leaves(const Explanation& explanation,
                                              const std::string& pattern);
 

@@ -144,13 +144,69 @@ LeafExplanation explain_leaf(const BreakdownLeaf& leaf, const CalculatedLeaf& ca
   return result;
 }
 
-/// Whether the letters of `pattern` stand in `text`, in this order.
-bool contains_in_order(std::string_view text, std::string_view pattern) {
+/// ASCII letters only: paths hold no others.
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+/// What stands between slashes, without what is empty.
+std::vector<std::string_view> components(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (end > 0) parts.push_back(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return parts;
+}
+
+/// Whether the letters of `word` stand in `text`, in this order.
+bool contains_in_order(std::string_view text, std::string_view word) {
   std::size_t next = 0;
   for (const char c : text) {
-    if (next < pattern.size() && c == pattern[next]) ++next;
+    if (next < word.size() && c == word[next]) ++next;
   }
-  return next == pattern.size();
+  return next == word.size();
+}
+
+// How well a pattern names a path; less is better.
+constexpr int kSamePath = 0;
+constexpr int kBeginsPath = 1;
+constexpr int kSameWord = 2;
+constexpr int kBeginsWord = 3;
+constexpr int kInWord = 4;
+constexpr int kLettersOfWord = 5;
+constexpr int kNoMatch = 6;
+
+int match_of(std::string_view component, std::string_view word) {
+  if (component == word) return kSameWord;
+  if (component.starts_with(word)) return kBeginsWord;
+  if (component.find(word) != std::string_view::npos) return kInWord;
+  return contains_in_order(component, word) ? kLettersOfWord : kNoMatch;
+}
+
+/// Of the words, in order, each in a component of its own: the worst, made as good as can be.
+int match_of(const std::vector<std::string_view>& path, std::size_t from,
+             const std::vector<std::string_view>& words, std::size_t word) {
+  if (word == words.size()) return kSamePath;
+  int best = kNoMatch;
+  for (std::size_t i = from; i < path.size(); ++i) {
+    best = std::min(
+        best, std::max(match_of(path[i], words[word]), match_of(path, i + 1, words, word + 1)));
+  }
+  return best;
+}
+
+/// `pattern` is in lower case.
+int match_of(const std::string& path, const std::string& pattern) {
+  const std::string lower = in_lower_case(path);
+  if (lower == pattern) return kSamePath;
+  if (lower.starts_with(pattern)) return kBeginsPath;
+  return match_of(components(lower), 0, components(pattern), 0);
 }
 
 }  // namespace
@@ -196,18 +252,17 @@ namespace hysim {
 
 std::vector<LeafExplanation> matching_leaves(const Explanation& explanation,
                                              const std::string& pattern) {
-  if (pattern == explanation.step.leaf.path) return {explanation.step};
+  const std::string lower = predictor::in_lower_case(pattern);
+  if (lower == explanation.step.leaf.path) return {explanation.step};
   std::vector<LeafExplanation> found;
-  const auto collect = [&](const auto& matches) {
-    if (!found.empty()) return;
-    for (const LeafExplanation& leaf : explanation.leaves) {
-      if (matches(leaf.leaf.path)) found.push_back(leaf);
-    }
-  };
-  collect([&](const std::string& path) { return path == pattern; });
-  collect([&](const std::string& path) { return path.starts_with(pattern); });
-  collect([&](const std::string& path) { return path.find(pattern) != std::string::npos; });
-  collect([&](const std::string& path) { return predictor::contains_in_order(path, pattern); });
+  int best = predictor::kNoMatch;
+  for (const LeafExplanation& leaf : explanation.leaves) {
+    const int match = predictor::match_of(leaf.leaf.path, lower);
+    if (match > best || match == predictor::kNoMatch) continue;
+    if (match < best) found.clear();
+    best = match;
+    found.push_back(leaf);
+  }
   return found;
 }
 

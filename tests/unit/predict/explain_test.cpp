@@ -374,8 +374,18 @@ TEST(Explain, LeavesAreFoundByPathPrefixPartOrLetters) {
                                             "attention/sparse_forward/recompute",
                                             "attention/sparse_backward/backward"));
   EXPECT_THAT(paths("hytopk"), testing::ElementsAre("selection/hytopk/forward"));
-  EXPECT_THAT(paths("slhytk"), testing::ElementsAre("selection/hytopk/forward"));
+  EXPECT_THAT(paths("hytk"), testing::ElementsAre("selection/hytopk/forward"));
+  EXPECT_THAT(paths("sel/hytk/f"), testing::ElementsAre("selection/hytopk/forward"));
   EXPECT_THAT(paths("step"), testing::ElementsAre("step"));
+  EXPECT_THAT(paths("STEP"), testing::ElementsAre("step"));
+  EXPECT_THAT(paths("Selection/HyTopK"), testing::ElementsAre("selection/hytopk/forward"));
+  // Letters of one word do not come from two: "cp" is in no "communication/ep".
+  EXPECT_THAT(paths("comm/cp"), testing::Each(testing::StartsWith("communication/cp")));
+  EXPECT_THAT(paths("comm/cp"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(paths("slhytk"), testing::IsEmpty());
+  // In order, each in a component of its own.
+  EXPECT_THAT(paths("forward/selection"), testing::IsEmpty());
+  EXPECT_THAT(paths("hytopk/hytopk"), testing::IsEmpty());
   EXPECT_THAT(paths("zebra"), testing::IsEmpty());
   EXPECT_NEAR(explanation.step.share, 1.0, 1e-15);
 }
