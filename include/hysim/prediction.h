@@ -74,8 +74,8 @@ struct BreakdownLeaf {
   std::string path;      // "selection/scoring/forward": part / kernel / phase
   Ranged<Seconds> time;  // on the critical stage, over the whole step
   TimeKind kind = TimeKind::critical;
-  std::string bound_by;  // "tensor", "vector", "memory", "sm", "network", "latency", "launch",
-                         // "host", "schedule"
+  std::string bound_by;  // "tensor", "vector", "memory", "sm", "network" (between nodes), "nvlink",
+                         // "latency", "launch", "host", "schedule"
 };
 
 struct CommunicationRow {

@@ -496,6 +496,8 @@ const char* to_string(LeafBound bound) {
       return "launch";
     case LeafBound::network:
       return "network";
+    case LeafBound::nvlink:
+      return "nvlink";
     case LeafBound::latency:
       return "latency";
     case LeafBound::schedule:
@@ -628,7 +630,10 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
   // Longer waits are for other stages' gathers.
   const double dp_exposed =
       std::min(step.gather_exposed + dp.reduce_exposed + step.synchronised, dp_busy);
-  const LeafBound dp_bound = dp.latency * 2.0 < dp_busy ? LeafBound::network : LeafBound::latency;
+  const LeafBound dp_bound =
+      dp.latency * 2.0 < dp_busy
+          ? transfer_bound(std::max(program_.dense_group.nodes, program_.expert_group.nodes))
+          : LeafBound::latency;
   tally.add(dp_, dp_exposed, dp_bound, dp.evidence);
   tally.overlapped(dp_, std::max(0.0, dp_busy - dp_exposed), dp_bound);
   const OptimizerTime& optimizer = step.optimizer[at(critical)];
@@ -642,9 +647,10 @@ void Evaluator::evaluate(const Machine& machine, bool detailed, Workspace& works
   const double idle = std::max(0.0, step.seconds - tally.sum());
   const double pp_exposed = std::clamp(
       pipeline.with_sends.makespan - pipeline.without_sends.makespan, 0.0, std::min(idle, pp_busy));
-  tally.wait(
-      pp_, pp_exposed,
-      pipeline.send.latency < pipeline.send.transfer ? LeafBound::network : LeafBound::latency);
+  tally.wait(pp_, pp_exposed,
+             pipeline.send.latency < pipeline.send.transfer
+                 ? transfer_bound(program_.pipeline_send.group.nodes)
+                 : LeafBound::latency);
   tally.wait(bubble_, idle - pp_exposed, LeafBound::schedule);
 
   result.step = step.seconds;

@@ -25,10 +25,25 @@ struct Machine {
   graph::Stack stack;
 };
 
-/// What bounds a leaf: the bounds of cost::Bound, then network transfer, latency, the schedule and
-/// the link to host memory.
-enum class LeafBound { tensor, vector, memory, sm, launch, network, latency, schedule, host };
-inline constexpr int kLeafBounds = 9;
+/// What bounds a leaf: the bounds of cost::Bound, then transfer between nodes, transfer inside one,
+/// latency, the schedule and the link to host memory.
+enum class LeafBound {
+  tensor,
+  vector,
+  memory,
+  sm,
+  launch,
+  network,
+  nvlink,
+  latency,
+  schedule,
+  host
+};
+inline constexpr int kLeafBounds = 10;
+/// Of a transfer among ranks of so many nodes.
+constexpr LeafBound transfer_bound(std::int64_t nodes) {
+  return nodes > 1 ? LeafBound::network : LeafBound::nvlink;
+}
 const char* to_string(LeafBound bound);
 
 /// Kinds of communication, in report order.

@@ -58,7 +58,7 @@ Placed price(const Task& task, const Machine& machine) {
   const collectives::CollectiveTime time =
       task.scale * collectives::time(op, machine.gpu, machine.network);
   placed.busy = time.total().si();
-  placed.bound = time.latency < time.transfer ? LeafBound::network : LeafBound::latency;
+  placed.bound = time.latency < time.transfer ? transfer_bound(op.group.nodes) : LeafBound::latency;
   placed.evidence = time.evidence;
   return placed;
 }

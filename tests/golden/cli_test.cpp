@@ -1,6 +1,7 @@
 // The program as its users meet it: exit codes, streams, files, and facts it must print.
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -351,6 +352,24 @@ TEST_F(CliTest, ComparesVariants) {
   EXPECT_THAT(outcome.out, HasSubstr(" vs "));
   EXPECT_THAT(outcome.out, HasSubstr("Where the time goes"));
   EXPECT_LE(longest_line(outcome.out), 80U);
+/// What binds a leaf that begins so.
+std::set<std::string> bounds_of(const json& prediction, const std::string& path) {
+  std::set<std::string> bounds;
+  for (const json& leaf : prediction.at("breakdown")) {
+    if (leaf.at("path").get<std::string>().starts_with(path)) bounds.insert(leaf.at("bound_by"));
+  }
+  return bounds;
+}
+
+TEST_F(CliTest, CommunicationInsideANodeIsBoundByNvlink) {
+  const std::string job = "predict -q --draws 0 --json - --model qwen3-4b --seq-len 4K --cluster ";
+  const json node = json::parse(run(job + "h100-sxm-80:1x8").out);
+  EXPECT_EQ(bounds_of(node, "communication/dp"), std::set<std::string>{"nvlink"});
+  EXPECT_EQ(bounds_of(node, "").count("network"), 0U);
+  const json nodes = json::parse(run(job + "h100-sxm-80:2x8").out);
+  EXPECT_EQ(bounds_of(nodes, "communication/dp"), std::set<std::string>{"network"});
+}
+
   const json node = json::parse(run(std::string("compare --draws 0 --json - ") + kHeadline).out);
   EXPECT_EQ(node.at("schema"), "hysim.comparison/1");
   const json& variants = node.at("variants");
