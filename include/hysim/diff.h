@@ -36,6 +36,12 @@ struct PredictionDiff {
   std::string b;
   Ranged<Seconds> step_a;
   Ranged<Seconds> step_b;
+  Ranged<double> tokens_rate_a;  // tokens/s/GPU: comparable when steps hold different work
+  Ranged<double> tokens_rate_b;
+  Ranged<double> mfu_a;
+  Ranged<double> mfu_b;
+  double tokens_a = 0.0;  // of a step
+  double tokens_b = 0.0;
   Ranged<Bytes> peak_a;
   Ranged<Bytes> peak_b;
   std::string fits_a;  // "yes", "tight", "no"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -23,6 +24,9 @@ struct Saved {
   std::string name;  // of the variant
   std::string title;
   Ranged<Seconds> step;
+  Ranged<double> tokens_rate;
+  Ranged<double> mfu;
+  double tokens = 0.0;  // of a step
   Ranged<Bytes> peak;
   std::string fits;
   std::map<std::string, double> leaves;
@@ -101,6 +105,16 @@ void read_memory(Reader& root, Saved& saved) {
   }
 }
 
+/// Tokens of a step.
+double read_tokens(Reader& root) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  root.required("workload");
+  Reader workload = root.object("workload");
+  const auto seq_len = workload.required_integer("seq_len", 1, kMost);
+  const auto sequences = workload.required_integer("global_batch_size", 1, kMost);
+  return static_cast<double>(seq_len) * static_cast<double>(sequences);
+}
+
 void read_program(Reader& root, Saved& saved) {
   Reader tool = root.object("tool");
   for (const char* key : {"version", "commit"}) {
@@ -123,6 +137,9 @@ Saved read_prediction(const Node& node, const std::string& pointer, Faults& faul
   saved.name = root.required_string("variant");
   saved.title = scenario + " (" + saved.name + ")";
   saved.step = quantity<Seconds>(read_ranged(root, "step_time"));
+  saved.tokens_rate = read_ranged(root, "tokens_per_second_per_gpu");
+  saved.mfu = read_ranged(root, "mfu");
+  saved.tokens = read_tokens(root);
   read_memory(root, saved);
   each(root, "breakdown", [&](Reader& leaf) {
     if (leaf.required_string("kind") != "critical") return;
@@ -220,6 +237,12 @@ PredictionDiff compared(const Saved& a, const Saved& b) {
   d.b = b.title;
   d.step_a = a.step;
   d.step_b = b.step;
+  d.tokens_rate_a = a.tokens_rate;
+  d.tokens_rate_b = b.tokens_rate;
+  d.mfu_a = a.mfu;
+  d.mfu_b = b.mfu;
+  d.tokens_a = a.tokens;
+  d.tokens_b = b.tokens;
   d.peak_a = a.peak;
   d.peak_b = b.peak;
   d.fits_a = a.fits;

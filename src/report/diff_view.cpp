@@ -43,6 +43,10 @@ Node ranged(const Ranged<Q>& r, const char* unit) {
   return quantity_node(r.value.si(), r.low.si(), r.high.si(), unit);
 }
 
+Node ranged(const Ranged<double>& r, const char* unit) {
+  return quantity_node(r.value, r.low, r.high, unit);
+}
+
 /// A JSON value as such; text that is none (a number with its unit) as a string; none as null.
 Node value_node(const std::string& value) {
   if (value.empty()) return Node::null();
@@ -64,6 +68,11 @@ Node node_of(const PredictionDiff& d) {
       {{"a", text(d.a)},
        {"b", text(d.b)},
        {"step_time", Node::object({{"a", ranged(d.step_a, "s")}, {"b", ranged(d.step_b, "s")}})},
+       {"tokens_per_second_per_gpu", Node::object({{"a", ranged(d.tokens_rate_a, "1/s")},
+                                                   {"b", ranged(d.tokens_rate_b, "1/s")}})},
+       {"mfu", Node::object({{"a", ranged(d.mfu_a, "1")}, {"b", ranged(d.mfu_b, "1")}})},
+       {"tokens_per_step",
+        Node::object({{"a", Node::number(d.tokens_a)}, {"b", Node::number(d.tokens_b)}})},
        {"peak_per_gpu", Node::object({{"a", ranged(d.peak_a, "B")}, {"b", ranged(d.peak_b, "B")}})},
        {"fits", Node::object({{"a", text(d.fits_a)}, {"b", text(d.fits_b)}})},
        {"breakdown", array_of(d.leaves,
@@ -163,21 +172,39 @@ void add_inputs(Document& document, const std::vector<Difference>& inputs) {
   document.add(Bullets{std::move(items)});
 }
 
+/// B against A in a sentence. Steps of different work are compared by their tokens: a step of
+/// twice the tokens in less than twice the time is faster.
+std::string answer_of(const PredictionDiff& d) {
+  const double a = d.step_a.value.si();
+  const double b = d.step_b.value.si();
+  const std::string head = d.b + " against " + d.a + ": ";
+  const std::string steps = text_of(d.step_b.value) + " instead of " + text_of(d.step_a.value);
+  if (d.tokens_a != d.tokens_b) {
+    const double from = d.tokens_rate_a.value;
+    const double to = d.tokens_rate_b.value;
+    return head + significant(to) + " instead of " + significant(from) + " tokens/s/GPU, " +
+           change_text(from, to) + "; " + steps + " for a step of " +
+           significant(d.tokens_b / d.tokens_a) + " times the tokens";
+  }
+  if (a == b) return head + "the same step time, " + text_of(d.step_a.value);
+  return head + steps + " a step, " + change_text(a, b);
+}
+
 void add_pair(Document& document, const PredictionDiff& d) {
   const double a = d.step_a.value.si();
   const double b = d.step_b.value.si();
-  std::string answer = d.b + " against " + d.a + ": ";
-  if (a == b) {
-    answer += "the same step time, " + text_of(d.step_a.value);
-  } else {
-    answer += text_of(d.step_b.value) + " instead of " + text_of(d.step_a.value) + " a step, " +
-              change_text(a, b);
-  }
-  document.add(Paragraph{answer, Tone::strong});
+  document.add(Paragraph{answer_of(d), Tone::strong});
   Table table;
   table.columns = {{"", Align::left}, {"A"}, {"B"}, {"change"}};
   table.rows.push_back(
       Row{{"Step time", with_range(d.step_a), with_range(d.step_b), change_text(a, b)}});
+  table.rows.push_back(Row{{"Tokens a step", significant(d.tokens_a), significant(d.tokens_b),
+                            change_text(d.tokens_a, d.tokens_b)}});
+  table.rows.push_back(
+      Row{{"Tokens/s/GPU", with_range(d.tokens_rate_a, kPlain), with_range(d.tokens_rate_b, kPlain),
+           change_text(d.tokens_rate_a.value, d.tokens_rate_b.value)}});
+  table.rows.push_back(Row{{"MFU", with_range(d.mfu_a, kPercent), with_range(d.mfu_b, kPercent),
+                            change_text(d.mfu_a.value, d.mfu_b.value)}});
   table.rows.push_back(Row{{"Peak memory", text_of(d.peak_a.value), text_of(d.peak_b.value),
                             change_text(d.peak_a.value.si(), d.peak_b.value.si())}});
   table.rows.push_back(Row{{"Fits", d.fits_a, d.fits_b}});

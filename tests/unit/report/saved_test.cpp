@@ -96,6 +96,36 @@ TEST(DiffOfPredictions, ListsWhatDiffersTheLargestFirst) {
   EXPECT_FALSE(pair.unexplained());
 }
 
+TEST(DiffOfPredictions, ComparesStepsOfDifferentWorkByTheirTokens) {
+  Prediction a = saved();
+  a.seq_len = 131072;
+  a.global_batch_size = 64;
+  a.step_time = seconds(300.0);
+  a.tokens_per_second_per_gpu = {54.6, 50.0, 60.0};
+  a.mfu.fraction.value = 0.2;
+  Prediction b = a;
+  b.seq_len = 262144;
+  b.step_time = seconds(540.0);
+  b.tokens_per_second_per_gpu = {60.7, 55.0, 66.0};  // 2 x 300 / 540 times as many
+  b.mfu.fraction.value = 0.25;
+  const Diff d = diff(to_json(a), "a.json", to_json(b), "b.json");
+  EXPECT_EQ(d.pairs.front().tokens_a, 131072.0 * 64.0);
+  EXPECT_EQ(d.pairs.front().tokens_b, 262144.0 * 64.0);
+  EXPECT_EQ(d.pairs.front().tokens_rate_b.high, 66.0);
+  EXPECT_EQ(d.pairs.front().mfu_a.value, 0.2);
+  const std::string text = to_text(d, {200, false});
+  const std::string first = text.substr(0, text.find("Step time"));
+  EXPECT_THAT(first, HasSubstr("60.7 instead of 54.6 tokens/s/GPU, +11.2 %"));
+  EXPECT_THAT(first, HasSubstr("2.00 times"));
+  EXPECT_THAT(first, testing::Not(HasSubstr("+80.0 %")));  // no verdict on the step alone
+  EXPECT_THAT(text, HasSubstr("+25.0 %"));                 // MFU
+  EXPECT_THAT(text, HasSubstr("+100 %"));                  // tokens a step
+  const json pair = json::parse(to_json(d)).at("pairs").at(0);
+  EXPECT_EQ(pair.at("tokens_per_second_per_gpu").at("a").at("value"), 54.6);
+  EXPECT_EQ(pair.at("mfu").at("b").at("value"), 0.25);
+  EXPECT_EQ(pair.at("tokens_per_step").at("b"), 16777216.0);
+}
+
 TEST(DiffOfPredictions, SaysWhenOnlyFormulasCanDiffer) {
   const Prediction a = saved();
   Prediction b = saved();
