@@ -8,8 +8,10 @@
 #include "cli/job_options.h"
 #include "cli/options.h"
 #include "cli/resources.h"
+#include "config/words.h"
 #include "model/transformer.h"
 #include "report/starter.h"
+#include "topology/cluster.h"
 
 namespace hysim::cli {
 
@@ -19,6 +21,7 @@ struct Arguments {
   std::string kind;
   JobText job;
   report::ClusterStarter cluster;
+  bool sized = false;  // by --gpu, --nodes or --gpus-per-node
   std::string name;
   std::string file;
   bool force = false;
@@ -40,7 +43,21 @@ std::string new_scenario(const Resources& named, const Arguments& arguments) {
 
 std::string new_cluster(const Resources& named, const Arguments& arguments) {
   report::ClusterStarter starter = arguments.cluster;
-  starter.name = arguments.name;
+  if (const auto size = topology::parse_shorthand(arguments.name)) {
+    if (arguments.sized) {
+      throw UsageError(config::in_quotes(arguments.name) +
+                       " says GPU, nodes and GPUs a node: leave out --gpu, --nodes and "
+                       "--gpus-per-node, or give another name");
+    }
+    starter.gpu = size->gpu;
+    starter.nodes = size->nodes;
+    starter.gpus_per_node = size->gpus_per_node;
+  } else if (arguments.name.find(':') != std::string::npos) {
+    throw UsageError(config::in_quotes(arguments.name) +
+                     " is neither a name without ':' nor GPU:NODESxGPUS, for example h20-96:64x8");
+  } else {
+    starter.name = arguments.name;
+  }
   if (starter.gpu.empty()) starter.gpu = "h100-sxm-80";
   if (starter.nics > 0 && starter.nic.empty()) throw UsageError("--nics needs --nic RATE");
   return report::cluster_starter(named, starter);
@@ -77,7 +94,8 @@ void add_new(CLI::App& app, Action& action) {
       ->type_name("")
       ->required()
       ->check(CLI::IsMember({"scenario", "cluster"}).description(""));
-  command->add_option("NAME", arguments->name, "its name")->type_name("");
+  command->add_option("NAME", arguments->name, "its name; of a cluster also h20-96:64x8")
+      ->type_name("");
   command->add_option("-o,--output", arguments->file, "file to write; else standard output")
       ->type_name("FILE");
   command->add_flag("--force", arguments->force, "replace an existing file");
@@ -104,7 +122,12 @@ void add_new(CLI::App& app, Action& action) {
       "Examples:\n"
       "  hysim new scenario mine --model glm-5.1 --cluster h20-96:64x8 --seq-len 1M\n"
       "  hysim new cluster ours --gpu h20-96 --nodes 64 --nic '400 Gbit/s' -o ours.json");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, command, &action] {
+    for (const char* name : {"--gpu", "--nodes", "--gpus-per-node"}) {
+      arguments->sized = arguments->sized || command->count(name) > 0;
+    }
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace hysim::cli

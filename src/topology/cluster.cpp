@@ -31,12 +31,8 @@ constexpr Field kFields[] = {
     {"host_bandwidth", "B/s", &Cluster::host_bandwidth, false, 1e18, true},
 };
 
-/// "h20-96:64x8" taken apart; nothing when the text has no such form.
-struct Shorthand {
-  std::string gpu;
-  std::int64_t nodes = 0;
-  std::int64_t gpus_per_node = 0;
-};
+}  // namespace
+
 std::optional<Shorthand> parse_shorthand(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
@@ -54,8 +50,6 @@ std::optional<Shorthand> parse_shorthand(std::string_view text) {
   }
   return result;
 }
-
-}  // namespace
 
 Cluster parse_cluster(std::string_view text, std::string_view path) {
   const config::Node root = config::parse(text, path);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,14 @@ Network resolve(const Cluster& cluster, const config::Sampler& sampler);
 
 /// Throws InputError. `path` is only for messages.
 Cluster parse_cluster(std::string_view text, std::string_view path);
+
+/// "h20-96:64x8" taken apart; nothing when the text has no such form.
+struct Shorthand {
+  std::string gpu;
+  std::int64_t nodes = 0;
+  std::int64_t gpus_per_node = 0;
+};
+std::optional<Shorthand> parse_shorthand(std::string_view text);
 
 /// A bundled name, or "GPU:NODESxGPUS" ("h20-96:64x8"): that many nodes with the links of
 /// hw_profiles/clusters/generic.json. Throws InputError.

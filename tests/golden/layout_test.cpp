@@ -119,6 +119,16 @@ TEST_F(LayoutTest, StartersPassTheirOwnCheck) {
 
   answer("new scenario -o sparse.json");
   EXPECT_THAT(answer("check sparse.json"), HasSubstr("understood, all 2 variants"));
+  // A name as --cluster takes it is the cluster it says.
+  const json said = json::parse(answer("new cluster h20-96:64x4"));
+  EXPECT_EQ(said.at("gpu"), "h20-96");
+  EXPECT_EQ(said.at("nodes"), 64);
+  EXPECT_EQ(said.at("gpus_per_node"), 4);
+  EXPECT_EQ(said.at("name"), "h20-96-256");
+  EXPECT_EQ(run("new cluster h20-96:64x4 --nodes 2").code, 2);
+  EXPECT_EQ(run("new cluster h20-96:64").code, 2);
+  EXPECT_EQ(run("new cluster h20-69:64x4").code, 3);
+
   answer("new cluster -o cluster.json");
   answer("check cluster.json");
 }
