@@ -150,8 +150,19 @@ Understood understood(const Resources& named, const Source& source, const Execut
   return result;
 }
 
-int run(const Arguments& arguments) {
-  check(arguments.output);
+/// The faults that stand on stderr, for who asked for JSON.
+void emit_faults(const Arguments& arguments, const InputError& error) {
+  const std::string& target = arguments.output.json;
+  if (target.empty()) return;
+  const std::string text = report::faults_json(arguments.file, error.diagnostics());
+  if (target == "-") {
+    write_stdout(text);
+  } else {
+    write_file(target, text);
+  }
+}
+
+int checked(const Arguments& arguments) {
   std::vector<std::string> warnings;
   const Resources named = command_resources(arguments.profiles, warnings);
   const Source source = source_of(named, arguments.file);
@@ -167,6 +178,16 @@ int run(const Arguments& arguments) {
   views.markdown = [&] { return report::render_markdown(result.document); };
   emit(views, arguments.output, warnings);
   return kAnswered;
+}
+
+int run(const Arguments& arguments) {
+  check(arguments.output);
+  try {
+    return checked(arguments);
+  } catch (const InputError& error) {
+    emit_faults(arguments, error);
+    throw;
+  }
 }
 
 }  // namespace

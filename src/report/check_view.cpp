@@ -269,4 +269,20 @@ std::string check_json(const std::string& kind, const std::string& file, const s
   return config::to_text(node, 2) + "\n";
 }
 
+std::string faults_json(const std::string& file, const std::vector<Diagnostic>& faults) {
+  const auto place = [](int number) { return number > 0 ? Node::integer(number) : Node::null(); };
+  const auto fault = [&](const Diagnostic& d) {
+    return Node::object({{"file", text(d.file)},
+                         {"line", place(d.line)},
+                         {"column", place(d.column)},
+                         {"pointer", text(d.pointer)},
+                         {"message", text(d.message)}});
+  };
+  const Node node = Node::object({{"schema", text("hysim.check/1")},
+                                  {"tool", tool_node()},
+                                  {"file", text(file)},
+                                  {"faults", array_of(faults, fault)}});
+  return config::to_text(node, 2) + "\n";
+}
+
 }  // namespace hysim::report

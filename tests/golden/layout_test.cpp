@@ -198,6 +198,21 @@ TEST_F(LayoutTest, CheckTellsAllFaultsOfAllVariants) {
   EXPECT_THAT(outcome.out, IsEmpty());
   EXPECT_THAT(outcome.err, HasSubstr("= 24 does not divide"));   // pp 8 x cp 3
   EXPECT_THAT(outcome.err, HasSubstr("= 192 does not divide"));  // pp 8 x cp 8 x tp 3
+
+  const Outcome as_json = run("check bad.json --json -");
+  EXPECT_EQ(as_json.code, 3);
+  EXPECT_EQ(as_json.err, outcome.err);
+  const json faults = json::parse(as_json.out).at("faults");
+  const auto lines = std::count(outcome.err.begin(), outcome.err.end(), '\n');
+  ASSERT_EQ(faults.size(), static_cast<std::size_t>(lines));
+  for (const json& fault : faults) {
+    EXPECT_EQ(fault.at("file"), "bad.json");
+    EXPECT_THAT(outcome.err, HasSubstr(fault.at("message").get<std::string>()));
+    EXPECT_THAT(outcome.err, HasSubstr(fault.at("pointer").get<std::string>()));
+  }
+  EXPECT_EQ(run("check bad.json --json faults.json").out, "");
+  EXPECT_EQ(json::parse(read("faults.json")).at("faults"), faults);
+
   EXPECT_EQ(run("check nothing-of-this-name").code, 3);
   write("other.json", R"({"schema": "somebody.else/1"})");
   EXPECT_THAT(run("check other.json").err, HasSubstr("check reads hysim.scenario/1"));
