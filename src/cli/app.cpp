@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "config/words.h"
 #include "hysim/errors.h"
 #include "hysim/layout.h"
+#include "report/document.h"
 #include "report/version.h"
 
 namespace hysim::cli {
@@ -116,6 +118,14 @@ std::string command_names(const CLI::App& app) {
     text += names[i];
   }
   return text;
+}
+
+/// "hysim: commands are ...", in lines that fit.
+void write_commands(const CLI::App& app) {
+  report::Document document;
+  document.add(report::Paragraph{"hysim: commands are " + command_names(app)});
+  std::istringstream lines(report::render_text(document, {}));
+  for (std::string line; std::getline(lines, line);) write_stderr_line(line);
 }
 
 int print_version(const std::string& json_target, std::string_view commit) {
@@ -217,7 +227,7 @@ int run_checked(int argc, char** argv, std::string_view commit) {
   if (!action) {
     if (!version_json.empty()) return usage_error("--json stands after the command", app);
     write_stderr_line("hysim: error: no command");
-    write_stderr_line("hysim: commands are " + command_names(app) + ";");
+    write_commands(app);
     write_stderr_line("hysim: see hysim --help");
     return kUsage;
   }

@@ -76,7 +76,6 @@ TEST_F(CliTest, WrongUsageIsTwoAndStdoutIsEmpty) {
                                 "predict x --seed -1",
                                 "predict x --color sometimes",
                                 "predict x --set",
-                                "predict x --json - --csv -",
                                 "predict x --set a",
                                 "predict x --set =3",
                                 "explain x --set kernels.topk",
@@ -92,6 +91,7 @@ TEST_F(CliTest, WrongUsageIsTwoAndStdoutIsEmpty) {
                                 "breakeven x --kernel topk --speedup 0",
                                 "predict x --require 'peak_memory<=200'",
                                 "predict x --require 'mfu>=20'",
+                                "predict x --json - --csv -",
                                 "predict x --json a --md a",
                                 "predict x --require speed",
                                 "predict x --require 'speedup>=2'",
@@ -102,6 +102,12 @@ TEST_F(CliTest, WrongUsageIsTwoAndStdoutIsEmpty) {
     EXPECT_THAT(outcome.out, IsEmpty()) << arguments;
     EXPECT_THAT(outcome.err, StartsWith("hysim: error: ")) << arguments;
   }
+}
+
+TEST_F(CliTest, WithoutACommandTheyAreNamedInLinesThatFit) {
+  const Outcome outcome = run("");
+  EXPECT_LE(longest_line(outcome.err), 80U);
+  EXPECT_THAT(outcome.err, HasSubstr(" and sweep\n"));
 }
 
 TEST_F(CliTest, NamesTheNearestCommandAndOption) {
@@ -346,12 +352,6 @@ TEST_F(CliTest, PredictionJsonAddsUp) {
   EXPECT_EQ(outcome.out, run(std::string("predict --draws 20 --json - ") + kHeadline).out);
 }
 
-TEST_F(CliTest, ComparesVariants) {
-  const Outcome outcome = run(std::string("compare --draws 10 ") + kHeadline);
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr(" vs "));
-  EXPECT_THAT(outcome.out, HasSubstr("Where the time goes"));
-  EXPECT_LE(longest_line(outcome.out), 80U);
 /// What binds a leaf that begins so.
 std::set<std::string> bounds_of(const json& prediction, const std::string& path) {
   std::set<std::string> bounds;
@@ -370,6 +370,12 @@ TEST_F(CliTest, CommunicationInsideANodeIsBoundByNvlink) {
   EXPECT_EQ(bounds_of(nodes, "communication/dp"), std::set<std::string>{"network"});
 }
 
+TEST_F(CliTest, ComparesVariants) {
+  const Outcome outcome = run(std::string("compare --draws 10 ") + kHeadline);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr(" vs "));
+  EXPECT_THAT(outcome.out, HasSubstr("Where the time goes"));
+  EXPECT_LE(longest_line(outcome.out), 80U);
   const json node = json::parse(run(std::string("compare --draws 0 --json - ") + kHeadline).out);
   EXPECT_EQ(node.at("schema"), "hysim.comparison/1");
   const json& variants = node.at("variants");
