@@ -1,6 +1,8 @@
 // Changes that would make a job fit: applied with --set they do what is said of them.
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,21 +101,44 @@ TEST(Remedies, AreTheClosestChangesWhenNoneIsEnough) {
   expect_kept(scenario, "", {}, p);
 }
 
+/// GLM-5.2 without recompute at the shortest sequence that leaves less than 5 % of the memory.
+std::vector<SetText> tight_job(const ScenarioText& scenario) {
+  for (std::int64_t thousands = 64; thousands <= 128; ++thousands) {
+    const std::vector<SetText> sets = {"training.recompute=none",
+                                       "workload.seq_len=" + std::to_string(1024 * thousands)};
+    if (predict_nominal(scenario, sets).memory.fits != Fit::yes) return sets;
+  }
+  return {};
+}
+
 TEST(Remedies, AreSoughtWhenAskedFor) {
   PredictOptions options;
   options.draws = 0;
   options.variant = "megatron-tilelang";
   options.remedies = SeekRemedies::never;
-  const ScenarioText scenario = bundled_scenario(kHeadline);
-  EXPECT_THAT(predict(bundle(), scenario, options).memory.remedies, IsEmpty());
-  // Tight: the same on a GPU that it just fits.
-  options.variant = "hyscale";
+  const ScenarioText unfit = bundled_scenario(kHeadline);
+  EXPECT_THAT(predict(bundle(), unfit, options).memory.remedies, IsEmpty());
+
+  const ScenarioText scenario = bundled_scenario("glm-5.2-128k-gb200-192");
+  options.variant = "";
+  options.sets = tight_job(scenario);
+  ASSERT_THAT(options.sets, Not(IsEmpty()));
+  options.remedies = SeekRemedies::when_unfit;
+  const Prediction silent = predict(bundle(), scenario, options);
+  EXPECT_EQ(silent.memory.fits, Fit::tight);
+  EXPECT_THAT(silent.memory.remedies, IsEmpty());
   options.remedies = SeekRemedies::when_tight;
-  options.sets = {"kernels.score_chunk_rows=0"};
+  const Prediction asked = predict(bundle(), scenario, options);
+  EXPECT_EQ(asked.memory.fits, Fit::tight);
+  ASSERT_THAT(asked.memory.remedies, Not(IsEmpty()));
+  EXPECT_THAT(asked.memory.remedies, testing::Each(Field(&Remedy::fits, Fit::yes)));
+  expect_kept(scenario, asked.variant, options.sets, asked);
+
+  // With room nothing is sought.
+  options.sets = {"training.recompute=none", "workload.seq_len=32K"};
   const Prediction roomy = predict(bundle(), scenario, options);
-  if (roomy.memory.fits == Fit::yes) {
-    EXPECT_THAT(roomy.memory.remedies, IsEmpty());
-  }
+  EXPECT_EQ(roomy.memory.fits, Fit::yes);
+  EXPECT_THAT(roomy.memory.remedies, IsEmpty());
 }
 
 }  // namespace
