@@ -36,6 +36,59 @@ std::vector<config::Node> read_values(config::Reader& reader, std::string_view k
   return values->as_array();
 }
 
+/// What limits may ask of a job beside its settings (predict/limit_facts.cpp), and what it is.
+struct Fact {
+  std::string_view path;
+  config::Node example;
+};
+const std::vector<Fact>& facts_known() {
+  using config::Node;
+  static const std::vector<Fact> facts = {{"model.name", Node::string("")},
+                                          {"model.attention", Node::string("")},
+                                          {"model.heads_per_rank", Node::integer(1)},
+                                          {"model.index_top_k", Node::integer(1)},
+                                          {"model.shares_indices", Node::boolean(true)},
+                                          {"gpu.name", Node::string("")},
+                                          {"gpu.architecture", Node::string("")},
+                                          {"workload.unpacked_score_bytes", Node::integer(1)}};
+  return facts;
+}
+
+bool alike(const config::Node& a, const config::Node& b) {
+  return (a.is_string() && b.is_string()) || (a.is_number() && b.is_number()) ||
+         (a.is_boolean() && b.is_boolean());
+}
+
+/// A condition that no job can meet is a mistake: an unknown fact, or a value of another kind.
+void check_condition(const StackLimit::Condition& condition, const std::string& pointer,
+                     const config::Node& node, config::Faults& faults) {
+  const std::vector<Fact>& known = facts_known();
+  const auto fact = std::find_if(known.begin(), known.end(),
+                                 [&](const Fact& f) { return f.path == condition.path; });
+  if (fact == known.end()) {
+    if (!condition.path.starts_with("model.") && !condition.path.starts_with("gpu.")) return;
+    std::vector<std::string> paths;
+    for (const Fact& f : known) paths.emplace_back(f.path);
+    const std::string near = config::nearest(condition.path, paths);
+    faults.add(node, pointer,
+               "unknown: of models and GPUs a limit may ask " +
+                   (near.empty() ? "model.attention, for example" : near));
+    return;
+  }
+  const std::string must = "must be " + std::string(fact->example.is_string()    ? "a string"
+                                                    : fact->example.is_boolean() ? "true or false"
+                                                                                 : "a number");
+  for (const auto* values : {&condition.any_of, &condition.none_of}) {
+    for (const config::Node& value : *values) {
+      if (alike(value, fact->example)) continue;
+      faults.add(value, pointer, must + ", found " + std::string(value.kind_name()));
+    }
+  }
+  if ((condition.at_least || condition.at_most) && !fact->example.is_number()) {
+    faults.add(node, pointer, must + ": \"at_least\" and \"at_most\" are of numbers");
+  }
+}
+
 StackLimit::Condition read_condition(const std::string& path, const config::Node& node,
                                      const std::string& pointer, config::Faults& faults) {
   StackLimit::Condition condition;
@@ -74,6 +127,7 @@ StackLimit read_limit(const config::Node& node, const std::string& pointer,
       for (const auto& [path, value] : when->as_object()) {
         const std::string place = config::child_pointer(pointer + "/when", path);
         limit.when.push_back(read_condition(path, value, place, faults));
+        check_condition(limit.when.back(), place, value, faults);
       }
     } else {
       reader.fault("when", "must be an object of scenario paths");
