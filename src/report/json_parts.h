@@ -28,6 +28,10 @@ inline Node ranged(double value, double low, double high, std::string_view unit)
                        {"low", Node::number(low)},
                        {"high", Node::number(high)}});
 }
+/// A nominal value of which no range is told.
+inline Node nominal(double value, std::string_view unit) {
+  return Node::object({{"value", Node::number(value)}, {"unit", text(unit)}});
+}
 /// Without a range the three agree.
 inline Node quantity(double value, std::string_view unit) {
   return ranged(value, value, value, unit);

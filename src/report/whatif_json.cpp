@@ -38,9 +38,9 @@ std::string finished(Node node, const Result& result) {
 Node node_of(const PartSensitivity& part) {
   return Node::object({{"name", text(part.name)},
                        {"family", Node::boolean(part.family)},
-                       {"time", quantity(part.time.si(), kSecond)},
-                       {"saved", quantity(part.saved.si(), kSecond)},
-                       {"step_at_no_cost", quantity(part.limit.si(), kSecond)},
+                       {"time", nominal(part.time.si(), kSecond)},
+                       {"saved", nominal(part.saved.si(), kSecond)},
+                       {"step_at_no_cost", nominal(part.limit.si(), kSecond)},
                        {"speedup", optional_number(part.speedup)}});
 }
 
@@ -49,7 +49,7 @@ Node node_of(const InputSensitivity& input) {
                        {"input", ranged(input.value, input.low, input.high, input.unit)},
                        {"kind", text(input.kind)},
                        {"better", Node::number(input.better)},
-                       {"saved", quantity(input.saved.si(), kSecond)},
+                       {"saved", nominal(input.saved.si(), kSecond)},
                        {"step_time", ranged(input.step, kSecond)},
                        {"share_of_variance", Node::number(input.spread)},
                        {"speedup", optional_number(input.speedup)}});
@@ -95,9 +95,9 @@ std::string to_json(const Breakeven& b) {
   node.set("speedup_at_no_cost", Node::number(b.limit));
   node.set("factor", optional_ratio(b.factor));
   node.set("reachable", Node::number(b.reachable));
-  node.set("part_time", quantity(b.part_time.si(), kSecond));
-  node.set("step_time", quantity(b.step.si(), kSecond));
-  node.set("reference_step_time", quantity(b.reference.si(), kSecond));
+  node.set("part_time", nominal(b.part_time.si(), kSecond));
+  node.set("step_time", nominal(b.step.si(), kSecond));
+  node.set("reference_step_time", nominal(b.reference.si(), kSecond));
   return finished(std::move(node), b);
 }
 

@@ -50,8 +50,8 @@ void add_parts(Document& document, const Sensitivity& s, bool families) {
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) return;
-  document.add(
-      Heading{families ? "Families of parts, each 10 % faster" : "Parts, each 10 % faster"});
+  document.add(Heading{families ? "Families of parts, each in 10 % less time"
+                                : "Parts, each in 10 % less time"});
   document.add(std::move(table));
   if (small > 0) {
     document.add(Paragraph{
@@ -72,7 +72,8 @@ void add_inputs(Document& document, const Sensitivity& s) {
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) return;
-  document.add(Heading{"Inputs, each 10 % better (a fraction at most 1)"});
+  document.add(
+      Heading{"Inputs, each 10 % better: a rate x 1.1, a time / 1.1, a fraction at most 1"});
   document.add(std::move(table));
 }
 
@@ -103,9 +104,9 @@ std::string largest_lever(const Sensitivity& s) {
   const auto most = std::find_if(s.parts.begin(), s.parts.end(),
                                  [](const PartSensitivity& part) { return !part.family; });
   if (most == s.parts.end() || most->saved <= Seconds{}) {
-    return "No single part shortens the step when it is 10 % faster.";
+    return "No single part shortens the step when it takes 10 % less time.";
   }
-  return most->name + " matters most: 10 % faster saves " + text_of(most->saved) + " (" +
+  return most->name + " matters most: 10 % less of its time saves " + text_of(most->saved) + " (" +
          percent(most->saved / s.step_time.value) + "); at no cost the step would be " +
          times(s.step_time.value / most->limit) + " as fast.";
 }

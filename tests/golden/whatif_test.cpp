@@ -78,6 +78,15 @@ TEST_F(WhatIf, SensitivityNamesTheLargestLever) {
                                   [](const json& part) { return part.at("family") == false; });
   ASSERT_NE(first, parts.end());
   EXPECT_THAT(text.out, HasSubstr(first->at("name").get<std::string>() + " matters most"));
+  // Nominal values claim no range; what is drawn has one.
+  for (const char* key : {"time", "saved", "step_at_no_cost"}) {
+    EXPECT_FALSE(first->at(key).contains("low")) << key;
+    EXPECT_EQ(first->at(key).at("unit"), "s") << key;
+  }
+  EXPECT_FALSE(node.at("input_values").at(0).at("saved").contains("low"));
+  EXPECT_TRUE(node.at("step_time").contains("low"));
+  EXPECT_THAT(text.out, HasSubstr("in 10 % less time"));
+  EXPECT_THAT(text.out, HasSubstr("a rate x 1.1, a time / 1.1"));
   EXPECT_GT(first->at("speedup").get<double>(), node.at("speedup").at("value").get<double>());
   EXPECT_THAT(run("sensitivity -q --draws 0 --csv - " + kHeadline).out,
               StartsWith("kind,name,saved_s,saved_fraction,step_at_no_cost_s,share_of_variance\n"));
