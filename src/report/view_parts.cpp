@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -139,11 +140,35 @@ void add_facts(const std::vector<Prediction>& variants, Table& shared, Table& ap
   }
 }
 
+std::string nominal_end(const Ranged<Seconds>& step) {
+  if (step.low == step.high) return "";
+  if (step.low == step.value) {
+    return "the nominal step is shorter than the 10th and stands as the low end";
+  }
+  if (step.high == step.value) {
+    return "the nominal step is longer than the 90th and stands as the high end";
+  }
+  return "";
+}
+
 std::string draws_text(const std::vector<Prediction>& variants) {
   const Prediction& first = variants.front();
   if (first.draws <= 0) return "nominal values only (0 draws)";
-  return "[10th, 90th percentile] of " + plural(first.draws, "draw") + ", seed " +
-         std::to_string(first.seed);
+  std::string text = "[10th, 90th percentile] of " + plural(first.draws, "draw") + ", seed " +
+                     std::to_string(first.seed);
+  std::map<std::string, std::vector<std::string>> ends;
+  const std::vector<std::string> names = column_names(variants);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const std::string end = nominal_end(variants[i].step_time);
+    if (!end.empty()) ends[end].push_back(names[i]);
+  }
+  for (const auto& [end, which] : ends) {
+    text += "; " + end;
+    if (which.size() == variants.size()) continue;
+    for (const std::string& name : which) text += (name == which.front() ? " (" : ", ") + name;
+    text += ")";
+  }
+  return text;
 }
 
 Tone tone_of(Fit fit) {

@@ -1,5 +1,6 @@
 // Text views of the what-if answers: the answer in words first, then the rows behind it.
 #include <algorithm>
+#include <initializer_list>
 #include <type_traits>
 
 #include "report/csv_parts.h"
@@ -15,10 +16,13 @@ namespace {
 constexpr double kShownShare = 0.0005;
 constexpr std::size_t kMostInputs = 12;
 
-std::string draws_note(std::uint64_t seed, std::int64_t draws) {
+/// `step`: of which the range is shown.
+std::string draws_note(std::uint64_t seed, std::int64_t draws, const Ranged<Seconds>& step) {
   if (draws == 0) return "no draws: nominal values only";
-  return "[10th, 90th percentile] of " + units::format_count(draws) + " draws, seed " +
-         std::to_string(seed);
+  std::string note = "[10th, 90th percentile] of " + units::format_count(draws) + " draws, seed " +
+                     std::to_string(seed);
+  const std::string end = nominal_end(step);
+  return end.empty() ? note : note + "; " + end;
 }
 
 /// "gpu/h20-96/laws/gemm_bf16" without the GPU's name.
@@ -113,22 +117,51 @@ std::string largest_lever(const Sensitivity& s) {
 
 // ---------------------------------------------------------------- breakeven
 
+/// So many digits, at least `least`, that what differs from `value` reads differently.
+int digits_apart(double value, std::initializer_list<double> others, int least = 3) {
+  constexpr int kMost = 15;
+  int digits = least;
+  for (const double other : others) {
+    const auto alike = [&] { return significant(value, digits) == significant(other, digits); };
+    while (other != value && digits < kMost && alike()) ++digits;
+  }
+  return digits;
+}
+
+/// Of speedups: the target is told apart from what it is compared with.
+int digits_of(const Breakeven& b) { return digits_apart(b.target, {b.present, b.limit, 1.0}); }
+
+std::string times_of(const Breakeven& b, double speedup) {
+  return significant(speedup, digits_of(b)) + "x";
+}
+
+/// A time of the question, as exact as its speedups are.
+std::string time_of(const Breakeven& b, Seconds time) {
+  return quantity(time.si(), scale_of(time), digits_of(b));
+}
+
+/// Of a factor on a time: it and the speed it means are told apart from 1.
+int factor_digits(double factor) {
+  const int digits = digits_apart(factor, {1.0}, 4);
+  return factor > 0.0 ? digits_apart(1.0 / factor, {1.0}, digits) : digits;
+}
+
 /// "3.8x faster", "1.4 times its time"
 std::string words_of(double factor) {
   if (factor <= 0.0) return "at no cost";
-  if (factor < 1.0) return significant(1.0 / factor, 4) + "x faster";
-  return "in up to " + significant(factor, 4) + " times its time";
+  if (factor < 1.0) return significant(1.0 / factor, factor_digits(factor)) + "x faster";
+  return "in up to " + significant(factor, factor_digits(factor)) + " times its time";
 }
 
 /// "1.20x as fast as it is"
 std::string goal_of(const Breakeven& b, double speedup) {
-  return times(speedup) + " as fast as " + (b.baseline.empty() ? "it is" : b.baseline);
+  return times_of(b, speedup) + " as fast as " + (b.baseline.empty() ? "it is" : b.baseline);
 }
 
 std::string answer_of(const Breakeven& b) {
   if (!b.factor) {
     return "Impossible: with " + b.part + " at no cost " + b.variant + " would be " +
-           goal_of(b, b.limit) + ", not " + times(b.target) + ".";
+           goal_of(b, b.limit) + ", not " + times_of(b, b.target) + ".";
   }
   const double factor = b.factor->value;
   if (factor >= kMostSlowdown) {
@@ -136,8 +169,9 @@ std::string answer_of(const Breakeven& b) {
            " at any speed of it.";
   }
   if (factor < 1.0) {
-    return b.part + " must run " + words_of(factor) + " (time x " + significant(factor, 4) +
-           ") for " + b.variant + " to be " + goal_of(b, b.target) + ".";
+    return b.part + " must run " + words_of(factor) + " (time x " +
+           significant(factor, factor_digits(factor)) + ") for " + b.variant + " to be " +
+           goal_of(b, b.target) + ".";
   }
   return b.variant + " is " + goal_of(b, b.target) + " with " + b.part + " " + words_of(factor) +
          ".";
@@ -181,10 +215,11 @@ Document sensitivity_document(const Sensitivity& s) {
   add_parts(document, s, true);
   add_inputs(document, s);
   add_spread(document, s);
-  document.add(Paragraph{
-      "Each row alone: the step evaluated again with it. " + units::format_count(s.unmoved_inputs) +
-          " inputs do not move the step. Ranges are " + draws_note(s.seed, s.draws) + ".",
-      Tone::faint, 0});
+  document.add(Paragraph{"Each row alone: the step evaluated again with it. " +
+                             units::format_count(s.unmoved_inputs) +
+                             " inputs do not move the step. Ranges are " +
+                             draws_note(s.seed, s.draws, s.step_time) + ".",
+                         Tone::faint, 0});
   return document;
 }
 
@@ -197,23 +232,24 @@ Document breakeven_document(const Breakeven& b) {
   const auto add = [&](const char* label, std::string text) {
     table.rows.push_back(Row{{label, Cell(std::move(text))}});
   };
-  add("Part now", b.part + " takes " + text_of(b.part_time) + " of the " + text_of(b.step) +
+  add("Part now", b.part + " takes " + time_of(b, b.part_time) + " of the " + time_of(b, b.step) +
                       " step (critical stage, hidden time included)");
   if (b.factor && b.factor->value < kMostSlowdown) {
-    add("Part then", text_of(b.part_time * b.factor->value));
+    add("Part then", time_of(b, b.part_time * b.factor->value));
     if (b.draws > 0) {
-      add("Range", "time x " + significant(b.factor->value, 4) + " " +
-                       range(b.factor->low, b.factor->value, b.factor->high, kPlain) +
+      const int digits = factor_digits(b.factor->value);
+      add("Range", "time x " + significant(b.factor->value, digits) + " " +
+                       range(b.factor->low, b.factor->value, b.factor->high, kPlain, digits) +
                        (b.factor->low > 0.0 ? "" : "; 0: impossible"));
     }
   }
-  add("Step now", text_of(b.step) + (b.baseline.empty() ? ""
-                                                        : ", " + goal_of(b, b.present) + " (" +
-                                                              text_of(b.reference) + ")"));
+  add("Step now", time_of(b, b.step) + (b.baseline.empty() ? ""
+                                                           : ", " + goal_of(b, b.present) + " (" +
+                                                                 time_of(b, b.reference) + ")"));
   add("Step then", b.factor && b.factor->value < kMostSlowdown
-                       ? text_of(b.reference / b.target)
-                       : "at best " + text_of(b.reference / b.limit));
-  add("At no cost", times(b.limit));
+                       ? time_of(b, b.reference / b.target)
+                       : "at best " + time_of(b, b.reference / b.limit));
+  add("At no cost", times_of(b, b.limit));
   if (b.draws > 0) {
     add("Possible", "in " + percent(b.reachable) + " of " + units::format_count(b.draws) +
                         " draws, seed " + std::to_string(b.seed));
@@ -249,11 +285,12 @@ Document sweep_document(const Sweep& s) {
             " tokens/s/GPU, " + with_range(shown->step_time) + " a step",
         fitting != nullptr ? Tone::strong : Tone::caution});
   }
-  document.add(Paragraph{s.scenario + (s.variant.empty() ? "" : ", " + s.variant) + ": " +
-                             units::format_count(legal) + " of " +
-                             units::format_count(static_cast<std::int64_t>(s.rows.size())) +
-                             " combinations are legal; " + draws_note(s.seed, s.draws),
-                         Tone::faint});
+  document.add(Paragraph{
+      s.scenario + (s.variant.empty() ? "" : ", " + s.variant) + ": " + units::format_count(legal) +
+          " of " + units::format_count(static_cast<std::int64_t>(s.rows.size())) +
+          " combinations are legal; " +
+          draws_note(s.seed, s.draws, shown != nullptr ? shown->step_time : Ranged<Seconds>{}),
+      Tone::faint});
   Table table;
   for (const SweepAxis& axis : s.axes) {
     table.columns.push_back({axis.path, table.columns.empty() ? Align::left : Align::right});
