@@ -77,13 +77,13 @@ void add_prediction_options(CLI::App& command, PredictionOptions& options, bool 
   command.add_option("--draws", options.draws, "draws for the ranges (200); 0: none")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, kMaxDraws).description(""));
+  if (!requirements) return;
   command.add_option("--tokens", options.tokens, "days, energy, cost of so many: 50B is 50e9")
       ->type_name("N")
       ->group("Run");
   command.add_option("--price", options.price, "USD a GPU-hour, or profile: the GPU profile's")
       ->type_name("USD")
       ->group("Run");
-  if (!requirements) return;
   repeatable(command.add_option("--require", options.require, "exit with 1 unless this holds"))
       ->type_name("CONDITION");
 }

@@ -34,7 +34,7 @@ CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& sets);
 
 void add_output_options(CLI::App& command, OutputOptions& options, bool csv);
 void add_profile_option(CLI::App& command, std::vector<std::string>& profiles);
-/// `requirements`: with --require.
+/// `requirements`: with --require and what a run takes, --tokens and --price.
 void add_prediction_options(CLI::App& command, PredictionOptions& options,
                             bool requirements = true);
 
