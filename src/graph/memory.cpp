@@ -90,13 +90,16 @@ ShardBuffers shard_buffers(const Program& program, std::int64_t stage) {
   ShardBuffers buffers;
   if (program.zero < 2) return buffers;
   const std::vector<ParameterShare> units = stage_units(program, stage);
+  // A part that one rank holds alone is neither gathered nor scattered.
+  const double dense = program.dense_shard.size > 1 ? 1.0 : 0.0;
+  const double expert = program.expert_shard.size > 1 ? 1.0 : 0.0;
   // The most parameters of `count` units that follow each other.
   const auto most = [&](std::size_t count) {
     double result = 0.0;
     for (std::size_t end = 1; end <= units.size(); ++end) {
       double sum = 0.0;
       for (std::size_t i = end - std::min(end, count); i < end; ++i) {
-        sum += units[i].dense + units[i].expert;
+        sum += dense * units[i].dense + expert * units[i].expert;
       }
       result = std::max(result, sum);
     }

@@ -36,7 +36,7 @@ struct ModelState {
 ModelState model_state(const ParameterShare& share, double gradient_bytes, int zero,
                        std::int64_t dense_group, std::int64_t expert_group);
 
-/// What sharding gathers whole beside the shards.
+/// What sharding gathers whole beside the shards; of parts that more than one rank shares.
 struct ShardBuffers {
   Bytes weights;    // zero 3: of the unit worked on and those prefetched, or all without resharding
   Bytes gradients;  // zero 2, 3: of two units, one in backward and one being reduced

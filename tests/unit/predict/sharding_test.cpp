@@ -73,6 +73,27 @@ TEST(ShardedPrediction, MemoryHoldsShardsAndTheLayersAtWork) {
   EXPECT_DOUBLE_EQ(part(two, "weights_gathered"), 0.0);
 }
 
+// Mixtral 8x7B: 41,984,000 parameters of a layer beside eight experts of 176,160,768, and
+// 131,076,096 of the head. Experts over eight ranks are each on one: nothing gathers or scatters
+// them.
+TEST(ShardedPrediction, PartsOfOneRankNeedNoBuffers) {
+  const ScenarioText mixtral = test::replaced(dense(), "llama2-7b", "mixtral-8x7b");
+  constexpr double kBeside = 41984000.0;
+  constexpr double kHead = 131076096.0;
+  constexpr double kExpert = 176160768.0;
+  const Prediction alone = predict_nominal(mixtral, {"parallelism.zero=3", "parallelism.ep=8"});
+  EXPECT_DOUBLE_EQ(part(alone, "weights_gathered"), 2.0 * (kBeside + kHead));
+  EXPECT_DOUBLE_EQ(part(alone, "gradient_buffers"), 4.0 * (kBeside + kHead));
+  const Prediction two = predict_nominal(mixtral, {"parallelism.zero=3", "parallelism.ep=4"});
+  EXPECT_DOUBLE_EQ(part(two, "weights_gathered"), 2.0 * 2.0 * (kBeside + 2.0 * kExpert));
+  EXPECT_DOUBLE_EQ(part(two, "gradient_buffers"), 4.0 * 2.0 * (kBeside + 2.0 * kExpert));
+  for (const char* zero : {"parallelism.zero=2", "parallelism.zero=3"}) {
+    const Prediction one = predict_nominal(dense(), {zero, "cluster=h100-sxm-80:1x1"});
+    EXPECT_EQ(part(one, "gradient_buffers"), 0.0) << zero;
+    EXPECT_EQ(part(one, "weights_gathered"), 0.0) << zero;
+  }
+}
+
 // P15 over whole predictions, and more prefetching never slower.
 TEST(ShardedPrediction, StateShrinksAndPrefetchingHides) {
   const auto state = [](int zero) {
