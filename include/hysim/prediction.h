@@ -51,6 +51,7 @@ struct Remedy {
   std::string name;               // "score table in chunks of 2048 rows"
   std::vector<std::string> sets;  // "path=value", to be given to --set
   Bytes peak_per_gpu;             // with the change
+  Bytes host_per_node;            // kept in a node's host memory with the change
   Seconds step_time;              // with the change
   double cost = 0.0;              // step time with it over that without, minus 1
   Fit fits = Fit::no;             // with the change; `no` only for the one that comes closest
@@ -59,11 +60,15 @@ struct Remedy {
 struct Memory {
   Ranged<Bytes> peak_per_gpu;  // device reading of the fullest stage
   Bytes capacity;              // usable bytes of the GPU
-  Fit fits = Fit::yes;
+  Bytes host_per_node;         // what offloading keeps in a node's host memory
+  Bytes host_capacity;         // of a node; 0: the cluster does not state it
+  Fit fits = Fit::yes;         // in the GPU, and in a stated host_capacity
   std::int64_t fullest_stage = 0;
   std::vector<MemoryPart> parts;  // of the fullest stage
   std::vector<StageMemory> by_stage;
   std::vector<Remedy> remedies;  // sought when it does not fit, cheapest first
+
+  bool host_exceeded() const { return host_capacity > Bytes{} && host_per_node > host_capacity; }
 };
 
 /// `critical` leaves sum to the step time; `overlapped` work hides behind critical work.

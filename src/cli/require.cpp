@@ -150,6 +150,10 @@ std::vector<std::string> unmet(const std::vector<Requirement>& requirements, con
         met = p.memory.fits != Fit::no;
         found = p.variant + " needs " + report::text_of(p.memory.peak_per_gpu.value) + " of " +
                 report::text_of(p.memory.capacity);
+        if (p.memory.host_exceeded()) {
+          found += ", and " + report::text_of(p.memory.host_per_node) + " of " +
+                   report::text_of(p.memory.host_capacity) + " of host memory a node";
+        }
         break;
       case Quantity::speedup:
         if (speedup == nullptr) refuse(requirement.text, "a speedup needs hysim compare");

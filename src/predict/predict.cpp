@@ -75,7 +75,10 @@ Speedup make_speedup(const Run& baseline, const Run& candidate, const std::strin
   const auto note = [&](const Run& run, const std::string& name) {
     if (run.memory.fits != Fit::no) return;
     speedup.hypothetical = true;
-    speedup.note += (speedup.note.empty() ? "" : "; ") + name + " does not fit its GPUs";
+    speedup.note +=
+        (speedup.note.empty() ? "" : "; ") + name +
+        (run.memory.peak_per_gpu.value <= run.memory.capacity ? " does not fit its host memory"
+                                                              : " does not fit its GPUs");
   };
   note(baseline, baseline_name);
   note(candidate, candidate_name);

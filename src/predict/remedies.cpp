@@ -32,8 +32,10 @@ using Family = std::vector<Change>;
 struct Outcome {
   Change change;
   bool legal = false;
+  bool host_exceeded = false;
   Fit fits = Fit::no;
   Bytes peak;
+  Bytes host;
   Seconds step;
 };
 
@@ -227,6 +229,8 @@ class Search {
       result.legal = true;
       result.fits = run.memory.fits;
       result.peak = run.memory.peak_per_gpu.value;
+      result.host = run.memory.host_per_node;
+      result.host_exceeded = run.memory.host_exceeded();
       result.step = Seconds(run.nominal.step);
     } catch (const InputError&) {
       result.legal = false;
@@ -250,6 +254,7 @@ Remedy to_remedy(const Outcome& outcome, double step_before) {
   }
   remedy.fits = outcome.fits;
   remedy.peak_per_gpu = outcome.peak;
+  remedy.host_per_node = outcome.host;
   remedy.step_time = outcome.step;
   remedy.cost = outcome.step.si() / step_before - 1.0;
   return remedy;
@@ -300,7 +305,12 @@ std::vector<Remedy> remedies(const Resources& resources, const Scenario& scenari
   const Bytes peak = run.memory.peak_per_gpu.value;
   const double step = run.nominal.step;
   const Fit before = run.memory.fits;
-  const auto cures = [&](const Outcome& o) { return o.legal && o.fits < before && o.peak < peak; };
+  // Where host memory is what is missing a change may leave more on the GPU.
+  const bool host_exceeded = run.memory.host_exceeded();
+  const auto cures = [&](const Outcome& o) {
+    return o.legal && o.fits < before && (o.peak < peak || host_exceeded);
+  };
+  const auto possible = [](const Outcome& o) { return o.legal && !o.host_exceeded; };
   Flat list =
       flat(families(run.job, variant_document(scenario, variant.steps, variant.name, overrides)));
   const std::vector<Outcome> outcomes = search.predicted(std::move(list.changes));
@@ -316,11 +326,11 @@ std::vector<Remedy> remedies(const Resources& resources, const Scenario& scenari
       found.push_back(to_remedy(*cure, step));
       continue;
     }
-    const auto least = std::min_element(first, last, [](const Outcome& a, const Outcome& b) {
-      if (a.legal != b.legal) return a.legal;
-      return a.legal && a.peak < b.peak;
+    const auto least = std::min_element(first, last, [&](const Outcome& a, const Outcome& b) {
+      if (possible(a) != possible(b)) return possible(a);
+      return possible(a) && a.peak < b.peak;
     });
-    if (least->legal && least->peak < peak) strongest.push_back(*least);
+    if (possible(*least) && least->peak < peak) strongest.push_back(*least);
   }
   if (found.empty() && before == Fit::no) {
     const std::vector<Outcome> pairs = search.predicted(pairs_of(strongest));
@@ -331,7 +341,7 @@ std::vector<Remedy> remedies(const Resources& resources, const Scenario& scenari
     if (found.size() > kMostPairs) found.resize(kMostPairs);
     if (found.empty()) {
       strongest.insert(strongest.end(), pairs.begin(), pairs.end());
-      std::erase_if(strongest, [](const Outcome& o) { return !o.legal; });
+      std::erase_if(strongest, [&](const Outcome& o) { return !possible(o); });
       const auto closest =
           std::min_element(strongest.begin(), strongest.end(),
                            [](const Outcome& a, const Outcome& b) { return a.peak < b.peak; });

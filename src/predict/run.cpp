@@ -74,7 +74,8 @@ std::vector<double> mapped(std::vector<double> samples, const F& f) {
   return samples;
 }
 
-Memory memory_of(const Run& run, const Machine& nominal, std::int64_t communicators) {
+Memory memory_of(const Run& run, const Job& job, const Machine& nominal,
+                 std::int64_t communicators) {
   Memory memory;
   Bytes most(-1.0);
   for (std::size_t s = 0; s < run.stages.size(); ++s) {
@@ -105,22 +106,27 @@ Memory memory_of(const Run& run, const Machine& nominal, std::int64_t communicat
              most > memory.capacity * (1.0 - kTightShare)) {
     memory.fits = Fit::tight;
   }
+  for (const graph::StageBytes& stage : run.stages) {
+    memory.host_per_node =
+        max(memory.host_per_node, stage.host * static_cast<double>(job.cluster.gpus_per_node));
+  }
+  memory.host_capacity = job.cluster.host_memory;
+  if (memory.host_exceeded()) memory.fits = Fit::no;
   return memory;
 }
 
 /// What offloading keeps in host memory, and whether a node has as much.
-void note_host_memory(const std::vector<graph::StageBytes>& stages, Job& job) {
-  Bytes most;
-  for (const graph::StageBytes& stage : stages) most = max(most, stage.host);
-  if (most.si() <= 0.0) return;
-  const Bytes node = most * static_cast<double>(job.cluster.gpus_per_node);
-  job.assumptions.push_back("offloading keeps up to " + units::format(most) +
+void note_host_memory(const Memory& memory, Job& job) {
+  const Bytes node = memory.host_per_node;
+  if (node.si() <= 0.0) return;
+  job.assumptions.push_back("offloading keeps up to " +
+                            units::format(node / static_cast<double>(job.cluster.gpus_per_node)) +
                             " of host memory a GPU, " + units::format(node) + " a node");
-  if (job.cluster.host_memory.si() <= 0.0 || node <= job.cluster.host_memory) return;
+  if (!memory.host_exceeded()) return;
   job.warnings.push_back({"host-memory",
                           "offloading needs " + units::format(node) +
                               " of host memory a node; the cluster states " +
-                              units::format(job.cluster.host_memory),
+                              units::format(memory.host_capacity),
                           ""});
 }
 
@@ -257,8 +263,8 @@ Run run(Job job, const RunOptions& options, const Executor& executor) {
       }
     }
   });
-  result.memory = memory_of(result, nominal, communicators);
-  note_host_memory(result.stages, job);
+  result.memory = memory_of(result, job, nominal, communicators);
+  note_host_memory(result.memory, job);
   result.job = std::move(job);
   return result;
 }

@@ -23,14 +23,19 @@ Node remedy_of(const Remedy& remedy) {
   return Node::object({{"change", text(remedy.name)},
                        {"set", texts(remedy.sets)},
                        {"peak_per_gpu", quantity(remedy.peak_per_gpu.si(), kByte)},
+                       {"host_per_node", quantity(remedy.host_per_node.si(), kByte)},
                        {"step_time", quantity(remedy.step_time.si(), kSecond)},
                        {"cost", Node::number(remedy.cost)},
                        {"fits", text(to_string(remedy.fits))}});
 }
 
 Node memory_of(const Memory& memory) {
+  const bool stated = memory.host_capacity > Bytes{};
+  const Node host = stated ? quantity(memory.host_capacity.si(), kByte) : Node::null();
   return Node::object({{"peak_per_gpu", ranged(memory.peak_per_gpu, kByte)},
                        {"capacity", quantity(memory.capacity.si(), kByte)},
+                       {"host_per_node", quantity(memory.host_per_node.si(), kByte)},
+                       {"host_capacity", host},
                        {"fits", text(to_string(memory.fits))},
                        {"fullest_stage", Node::integer(memory.fullest_stage)},
                        {"parts", parts_of(memory.parts)},

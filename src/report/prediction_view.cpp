@@ -134,10 +134,17 @@ void add_remedies(Document& document, const Memory& memory) {
   if (memory.remedies.empty()) return;
   Table table;
   table.columns = {{"change", Align::left, true}, {"peak"}, {"step"}, {"cost"}};
+  const bool host = std::any_of(memory.remedies.begin(), memory.remedies.end(),
+                                [](const Remedy& r) { return r.host_per_node > Bytes{}; });
+  if (host) table.columns.push_back({"host/node"});
   bool any_fits = false;
   for (const Remedy& remedy : memory.remedies) {
     table.rows.push_back(Row{{remedy.name, text_of(remedy.peak_per_gpu), text_of(remedy.step_time),
                               signed_percent(remedy.cost)}});
+    if (host) {
+      table.rows.back().cells.emplace_back(
+          remedy.host_per_node > Bytes{} ? text_of(remedy.host_per_node) : "");
+    }
     any_fits = any_fits || remedy.fits != Fit::no;
   }
   const char* title = "No one or two changes make it fit; the closest";
@@ -233,11 +240,21 @@ Document prediction_document(const Prediction& p, const std::vector<std::string>
   add("MFU", with_range(p.mfu.fraction, kPercent));
   add("HFU", with_range(p.hfu.fraction, kPercent));
   if (!p.model_flops.empty()) add("Model FLOP/token", flops_text(p.model_flops));
-  add("Peak memory",
-      with_range(p.memory.peak_per_gpu) + " of " + text_of(p.memory.capacity) + " on stage " +
-          std::to_string(p.memory.fullest_stage) + ": " +
-          (p.memory.fits == Fit::yes ? "fits" : fits_text(p.memory.fits)),
-      tone_of(p.memory.fits));
+  // Which of the two does not fit, where host memory is what is missing.
+  const bool host_alone =
+      p.memory.host_exceeded() && p.memory.peak_per_gpu.value <= p.memory.capacity;
+  std::string peak = with_range(p.memory.peak_per_gpu) + " of " + text_of(p.memory.capacity) +
+                     " on stage " + std::to_string(p.memory.fullest_stage);
+  if (!host_alone) peak += p.memory.fits == Fit::yes ? ": fits" : ": " + fits_text(p.memory.fits);
+  add("Peak memory", std::move(peak), host_alone ? Tone::plain : tone_of(p.memory.fits));
+  if (p.memory.host_per_node > Bytes{}) {
+    const bool exceeded = p.memory.host_exceeded();
+    add("Host memory",
+        host_memory(p.memory) + (exceeded                           ? ": " + std::string(kUnfit)
+                                 : p.memory.host_capacity > Bytes{} ? ": fits"
+                                                                    : ""),
+        exceeded ? Tone::bad : Tone::plain);
+  }
   std::string evidence;
   const auto shares = evidence_cells(p.evidence);
   for (std::size_t i = 0; i < shares.size(); ++i) {

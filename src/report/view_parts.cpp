@@ -178,7 +178,15 @@ Tone tone_of(Fit fit) {
 std::string fits_text(Fit fit) { return fit == Fit::no ? kUnfit : to_string(fit); }
 
 std::string against_capacity(const Memory& memory) {
-  return text_of(memory.peak_per_gpu.value) + " of " + text_of(memory.capacity);
+  std::string text = text_of(memory.peak_per_gpu.value) + " of " + text_of(memory.capacity);
+  if (memory.host_exceeded()) text += ", host memory " + host_memory(memory);
+  return text;
+}
+
+std::string host_memory(const Memory& memory) {
+  std::string text = text_of(memory.host_per_node);
+  if (memory.host_capacity > Bytes{}) text += " of " + text_of(memory.host_capacity);
+  return text + " a node";
 }
 
 std::vector<std::string> column_names(const std::vector<Prediction>& variants) {

@@ -38,6 +38,8 @@ Tone tone_of(Fit fit);
 std::string fits_text(Fit fit);
 /// "132.4 GB of 102.6 GB"
 std::string against_capacity(const Memory& memory);
+/// "1.98 TB of 512 GB a node"; without the second where the cluster does not state it.
+std::string host_memory(const Memory& memory);
 
 /// Names of the variants, or of their scenarios, or both: what tells them apart.
 std::vector<std::string> column_names(const std::vector<Prediction>& variants);

@@ -1,7 +1,9 @@
 // Changes that would make a job fit: applied with --set they do what is said of them.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -89,6 +91,47 @@ TEST(Remedies, MoreStagesBringTheirOwnSpreadOfLayers) {
   ASSERT_EQ(p.memory.fits, Fit::no);
   ASSERT_THAT(p.memory.remedies, Not(IsEmpty()));
   expect_kept(scenario, "fused", sets, p);
+}
+
+// Saved tensors of 64K tokens do not fit, and a node's host memory does not hold them.
+TEST(Remedies, NeedNoMoreHostMemoryThanIsStated) {
+  const auto with_host_memory = [](const std::string& size) {
+    Resources resources = bundle();
+    resources.read = [inner = bundle(), size](std::string_view path) {
+      std::optional<std::string> text = inner.read(path);
+      if (path == "hw_profiles/clusters/h100-512.json" && text && !size.empty()) {
+        text->insert(text->rfind('}'), ", \"host_memory\": \"" + size + "\"");
+      }
+      return text;
+    };
+    return resources;
+  };
+  const ScenarioText scenario = bundled_scenario("llama3.1-405b-8k-h100-512");
+  const std::string longer = "workload.seq_len=65536";
+  const auto offload = [](const Prediction& p) -> const Remedy* {
+    for (const Remedy& remedy : p.memory.remedies) {
+      if (remedy.host_per_node > Bytes{}) return &remedy;
+    }
+    return nullptr;
+  };
+  const Prediction unstated = predict_nominal(scenario, {longer});
+  ASSERT_EQ(unstated.memory.fits, Fit::no);
+  const Remedy* const found = offload(unstated);
+  ASSERT_NE(found, nullptr);
+  ASSERT_EQ(found->sets.size(), 1U);
+  const Prediction applied = predict_nominal(scenario, {longer, found->sets.front()});
+  EXPECT_EQ(applied.memory.host_per_node, found->host_per_node);
+  EXPECT_EQ(applied.memory.host_capacity, Bytes{});
+
+  const Resources poor = with_host_memory("1 GB");
+  const Prediction stated = predict_nominal(scenario, {longer}, {}, poor);
+  EXPECT_EQ(offload(stated), nullptr);
+  EXPECT_THAT(stated.memory.remedies, Not(IsEmpty()));
+  const Prediction exceeding = predict_nominal(scenario, {longer, found->sets.front()}, {}, poor);
+  EXPECT_TRUE(exceeding.memory.host_exceeded());
+  EXPECT_LE(exceeding.memory.peak_per_gpu.value, exceeding.memory.capacity);
+  EXPECT_EQ(exceeding.memory.fits, Fit::no);
+  EXPECT_EQ(exceeding.memory.host_capacity, Bytes(1e9));
 }
 
 TEST(Remedies, AreTheClosestChangesWhenNoneIsEnough) {

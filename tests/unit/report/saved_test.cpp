@@ -27,6 +27,7 @@ Prediction saved() {
   remedy.name = "cp 128, pp 4";
   remedy.sets = {"parallelism.cp=128", "parallelism.pp=4"};
   remedy.peak_per_gpu = Bytes(90e9);
+  remedy.host_per_node = Bytes(1.5e12);
   remedy.step_time = Seconds(10.5);
   remedy.cost = 0.05;
   remedy.fits = Fit::yes;
@@ -47,6 +48,7 @@ TEST(SavedPrediction, CarriesItsConstantsAndRemedies) {
   EXPECT_EQ(remedies.at(0).at("change"), "cp 128, pp 4");
   EXPECT_EQ(remedies.at(0).at("set"), json({"parallelism.cp=128", "parallelism.pp=4"}));
   EXPECT_EQ(remedies.at(0).at("peak_per_gpu").at("value"), 90e9);
+  EXPECT_EQ(remedies.at(0).at("host_per_node").at("value"), 1.5e12);
   EXPECT_EQ(remedies.at(0).at("step_time").at("value"), 10.5);
   EXPECT_EQ(remedies.at(0).at("cost"), 0.05);
   EXPECT_EQ(remedies.at(0).at("fits"), "yes");
@@ -57,9 +59,25 @@ TEST(SavedPrediction, ShowsRemediesWithTheirCost) {
   EXPECT_THAT(text, HasSubstr("What would make it fit"));
   EXPECT_THAT(text, HasSubstr("cp 128, pp 4"));
   EXPECT_THAT(text, HasSubstr("+5.0 %"));
+  EXPECT_THAT(text, HasSubstr("1.5 TB"));
   Prediction none = saved();
   none.memory.remedies.front().fits = Fit::no;
   EXPECT_THAT(to_text(none), HasSubstr("No one or two changes make it fit; the closest"));
+}
+
+TEST(SavedPrediction, TellsWhichMemoryIsTooSmall) {
+  Prediction p = saved();
+  p.memory.fits = Fit::no;
+  p.memory.peak_per_gpu = {Bytes(60e9), Bytes(60e9), Bytes(60e9)};
+  p.memory.capacity = Bytes(80e9);
+  p.memory.host_per_node = Bytes(2e12);
+  EXPECT_THAT(to_text(p), HasSubstr("2 TB a node"));
+  EXPECT_TRUE(json::parse(to_json(p)).at("memory").at("host_capacity").is_null());
+  p.memory.host_capacity = Bytes(5e11);
+  const std::string text = to_text(p);
+  EXPECT_THAT(text, HasSubstr("2 TB of 500 GB a node: does not fit"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("on stage 0: does not fit")));
+  EXPECT_EQ(json::parse(to_json(p)).at("memory").at("host_per_node").at("value"), 2e12);
 }
 
 TEST(DiffOfPredictions, ListsWhatDiffersTheLargestFirst) {
