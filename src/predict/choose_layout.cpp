@@ -260,10 +260,12 @@ ChosenLayout choose_layout(const Resources& resources, const JobText& job,
   const bool own_layers = !is_open("parallelism.pipeline_layout");
   std::vector<Candidate> tried = combinations(base, open);
   if (tried.empty() && open_batch) {
-    plan.workload.global_batch_size =
-        rounded_up(plan.workload.global_batch_size,
-                   most_replicas(plan, base.cluster.gpus()) * plan.workload.micro_batch_size);
+    const std::int64_t batch = plan.workload.global_batch_size;
+    plan.workload.global_batch_size = rounded_up(
+        batch, most_replicas(plan, base.cluster.gpus()) * plan.workload.micro_batch_size);
     tried = combinations(base, open);
+    // The nearest layouts are those of the batch that would be chosen.
+    if (tried.empty()) plan.workload.global_batch_size = batch;
   }
   if (open_batch) {
     config::set_path(document, "workload.global_batch_size",

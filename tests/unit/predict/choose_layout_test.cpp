@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +114,20 @@ TEST(ChooseLayout, KeepsWhatIsGivenAndTellsTheRest) {
     EXPECT_THAT(p.assumptions, Contains(HasSubstr(setting)));
   }
   EXPECT_THAT(chosen.summary, testing::Not(HasSubstr("cp 64")));
+}
+
+// tp 3 divides no 64 GPUs; 2^24 tokens are 2048 sequences, which tp 4, 2 and 8 divide.
+TEST(ChooseLayout, NearestLayoutsAreThoseOfTheBatchThatWouldBeChosen) {
+  const auto message = [](std::optional<std::int64_t> batch) {
+    JobText text = job("glm-5.1", "h20-96:8x8", "8K");
+    text.tp = 3;
+    text.global_batch_size = batch;
+    const std::vector<Diagnostic> faults = faults_of([&] { choose_layout(bundle(), text); });
+    return faults.empty() ? std::string() : faults.back().message;
+  };
+  const std::string open = message(std::nullopt);
+  EXPECT_THAT(open, HasSubstr("nearest legal layouts: tp 4 (dp 16) | tp 2 (dp 32)"));
+  EXPECT_EQ(open, message(2048));
 }
 
 TEST(ChooseLayout, IsTheSameEveryTime) {
