@@ -19,6 +19,7 @@ constexpr std::size_t kMostPairs = 3;
 constexpr std::int64_t kFewestRows = 128;
 constexpr double kSmallestChunk = 16.0 * 1024.0 * 1024.0;  // bytes
 constexpr std::int64_t kFewestLossTokens = 512;
+constexpr int kOffloadStep = 5;  // percent of the activations
 
 /// Settings that change together, and what to call that.
 struct Change {
@@ -111,6 +112,36 @@ Family more_sharding(int zero) {
   return family;
 }
 
+/// More of them than now; less where the host's memory is what is missing.
+Family offloaded_activations(double now, bool host_exceeded) {
+  Family family;
+  const auto add = [&](int percent) {
+    const bool all = percent == 100;
+    family.push_back(one(
+        all            ? "activations offloaded"
+        : percent == 0 ? "no activations offloaded"
+                       : std::to_string(percent) + " % of the activations offloaded",
+        "training.offload.activations", all ? Node::boolean(true) : Node::number(percent / 100.0)));
+  };
+  if (host_exceeded) {
+    for (int percent = 100 - kOffloadStep; percent >= 0; percent -= kOffloadStep) {
+      if (percent < 100.0 * now) add(percent);
+    }
+  } else {
+    for (int percent = kOffloadStep; percent <= 100; percent += kOffloadStep) {
+      if (percent > 100.0 * now) add(percent);
+    }
+  }
+  return family;
+}
+
+bool keeps_indices(const Run& run) {
+  return std::any_of(run.stages.begin(), run.stages.end(), [](const graph::StageBytes& stage) {
+    return std::any_of(stage.items.begin(), stage.items.end(),
+                       [](const graph::MemoryItem& item) { return item.name == "saved_indices"; });
+  });
+}
+
 /// Doubles `grown`; `giver` (nothing: dp, which is derived) halves.
 std::optional<Change> doubled(const Plan& plan, LayoutSize grown, std::optional<LayoutSize> giver) {
   const topology::GroupSizes& sizes = plan.parallelism.sizes;
@@ -149,8 +180,8 @@ void relay(const Plan& plan, const Node& document, Change& change) {
   change.settings.emplace_back("parallelism.pipeline_layout", Node::array(std::move(layers)));
 }
 
-std::vector<Family> families(const Job& job, const Node& document) {
-  const Plan& plan = job.plan;
+std::vector<Family> families(const Run& run, const Node& document) {
+  const Plan& plan = run.job.plan;
   const graph::Kernels& k = plan.kernels;
   std::vector<Family> all;
   const auto add = [&](Family family) {
@@ -167,6 +198,8 @@ std::vector<Family> families(const Job& job, const Node& document) {
     }
     if (k.selection_replay) {
       single(one("no selection replay", "kernels.selection_replay", Node::boolean(false)));
+    }
+    if (keeps_indices(run)) {
       single(one("saved indices offloaded", "training.offload.indices", Node::boolean(true)));
     }
   }
@@ -174,7 +207,7 @@ std::vector<Family> families(const Job& job, const Node& document) {
   add(more_recomputation(plan.training));
   add(smaller_micro_batches(plan.workload));
   add(more_sharding(plan.parallelism.zero));
-  single(one("activations offloaded", "training.offload.activations", Node::boolean(true)));
+  add(offloaded_activations(plan.training.offload.activations, run.memory.host_exceeded()));
   if (plan.parallelism.vpp > 1) {
     single(one("vpp 1", graph::setting_of(LayoutSize::vpp), Node::integer(1)));
   }
@@ -188,8 +221,11 @@ std::vector<Family> families(const Job& job, const Node& document) {
     if (std::optional<Change> change = doubled(plan, grown, giver)) single(std::move(*change));
   }
   if (plan.model.moe.num_experts > 0) {
-    const std::int64_t ep = 2 * plan.parallelism.sizes.ep;
-    single(one("ep " + std::to_string(ep), graph::setting_of(LayoutSize::ep), Node::integer(ep)));
+    for (const LayoutSize size : {LayoutSize::ep, LayoutSize::etp}) {
+      const std::int64_t to = 2 * graph::size_of(plan, size);
+      single(one(std::string(to_string(size)) + " " + std::to_string(to), graph::setting_of(size),
+                 Node::integer(to)));
+    }
   }
   for (Family& family : all) {
     for (Change& change : family) relay(plan, document, change);
@@ -312,7 +348,7 @@ std::vector<Remedy> remedies(const Resources& resources, const Scenario& scenari
   };
   const auto possible = [](const Outcome& o) { return o.legal && !o.host_exceeded; };
   Flat list =
-      flat(families(run.job, variant_document(scenario, variant.steps, variant.name, overrides)));
+      flat(families(run, variant_document(scenario, variant.steps, variant.name, overrides)));
   const std::vector<Outcome> outcomes = search.predicted(std::move(list.changes));
 
   std::vector<Remedy> found;

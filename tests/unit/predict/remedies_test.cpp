@@ -82,6 +82,33 @@ TEST(Remedies, TakeTheSmallestStepThatFits) {
   EXPECT_LT(fused->cost, 0.0);  // HyTopK is faster as well
 }
 
+// Every 5 % from the bottom: the first that fits, and none below it. Indices are kept without
+// replay too where nothing is recomputed.
+TEST(Remedies, OffloadNoMoreThanNeeded) {
+  const ScenarioText scenario = bundled_scenario("glm-5.2-128k-gb200-192");
+  const std::vector<SetText> sets = {"training.recompute=none", "workload.seq_len=74112"};
+  const auto fits = [&](const std::string& set) {
+    return predict_nominal(scenario, {sets[0], sets[1], set}).memory.fits;
+  };
+  const Prediction p = predict_nominal(scenario, sets);
+  ASSERT_EQ(p.memory.fits, Fit::no);
+  ASSERT_NE(fits("training.offload.indices=true"), Fit::no);
+  EXPECT_NE(find(p, "training.offload.indices=true"), nullptr);
+  const auto share = [](int percent) {
+    return "training.offload.activations=0." + std::string(percent < 10 ? "0" : "") +
+           std::to_string(percent);
+  };
+  int percent = 5;
+  while (percent < 100 && fits(share(percent)) == Fit::no) percent += 5;
+  ASSERT_LT(percent, 100);
+  for (int other = 5; other < 100; other += 5) {
+    std::string set = share(other);
+    if (set.ends_with('0')) set.pop_back();
+    EXPECT_EQ(find(p, set) != nullptr, other == percent) << set;
+  }
+  expect_kept(scenario, "", sets, p);
+}
+
 TEST(Remedies, MoreStagesBringTheirOwnSpreadOfLayers) {
   // Weights are what does not fit: 128K tokens on one stage.
   const ScenarioText scenario = two_variants();
