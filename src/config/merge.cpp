@@ -134,9 +134,13 @@ void set_path(Node& root, std::string_view path, Node value) {
   }
 
   Node* at = &root;
-  for (const std::string& step : parts->steps) {
+  for (std::size_t i = 0; i < parts->steps.size(); ++i) {
+    const std::string& step = parts->steps[i];
     if (at->is_array()) {
       at = element(*at, step);
+    } else if (value.is_null() && i + 1 == parts->steps.size()) {
+      at->erase(step);
+      return;
     } else {
       if (at->find(step) == nullptr) at->set(step, Node::object({}, value.position()));
       at = at->find(step);

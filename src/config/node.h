@@ -83,8 +83,8 @@ void merge_patch(Node& target, const Node& patch);
 
 /// The value at a dotted path ("kernels.topk") or JSON pointer ("/kernels/topk"), or null.
 const Node* find_path(const Node& root, std::string_view path);
-/// Sets the value at such a path, making objects on the way. Throws std::invalid_argument
-/// when the path crosses something that is no object.
+/// Sets the value at such a path, making objects on the way; null takes a member out, as in a
+/// merge patch. Throws std::invalid_argument when the path crosses something that is no object.
 void set_path(Node& root, std::string_view path, Node value);
 
 }  // namespace hysim::config

@@ -248,7 +248,14 @@ std::string to_text(const NearLayout& layout) {
     text += (text.empty() ? "" : ", ") + std::string(to_string(change.size)) + " " +
             std::to_string(change.to);
   }
-  if (layout.relaid) text += (text.empty() ? "" : ", ") + std::string("layers spread evenly");
+  if (layout.relaid) {
+    std::string counts;
+    for (const std::int64_t count : layout.layers_per_chunk) {
+      counts += (counts.empty() ? "" : ",") + std::to_string(count);
+    }
+    text +=
+        (text.empty() ? "" : ", ") + std::string("parallelism.pipeline_layout=[") + counts + "]";
+  }
   return text + " (dp " + std::to_string(layout.dp) + ")";
 }
 

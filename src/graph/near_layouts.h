@@ -30,7 +30,7 @@ struct NearLayout {
   std::vector<SizeChange> changes;  // in the order of LayoutSize
   double distance = 0.0;            // sum over the changes of |log2(new / old)|
   std::int64_t dp = 1;
-  bool relaid = false;  // layers are spread over the chunks anew
+  bool relaid = false;  // layers are spread over the chunks anew; to_text() says how
   std::vector<std::int64_t> layers_per_chunk;
 };
 
@@ -54,7 +54,8 @@ bool lay_out(Plan& plan, std::int64_t gpus, const std::vector<SizeChange>& chang
 std::vector<NearLayout> near_layouts(const Plan& plan, std::int64_t gpus, std::size_t most,
                                      std::int64_t dp = 0);
 
-/// "cp 32, ep 32 (dp 2)"
+/// "cp 32, ep 32 (dp 2)"; a new spread of the layers as --set takes it:
+/// "pp 4, parallelism.pipeline_layout=[20,19,19,20] (dp 2)"
 std::string to_text(const NearLayout& layout);
 
 }  // namespace hysim::graph

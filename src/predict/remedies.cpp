@@ -163,18 +163,24 @@ std::optional<Change> doubled(const Plan& plan, LayoutSize grown, std::optional<
   return change;
 }
 
-/// Settings of a change that no longer has the layers on the chunks of the plan.
-void relay(const Plan& plan, const Node& document, Change& change) {
-  if (config::find_path(document, "parallelism.pipeline_layout") == nullptr) return;
+/// Chunks of the pipeline with a change.
+std::int64_t chunks_with(const Plan& plan, const Change& change) {
   std::int64_t pp = plan.parallelism.sizes.pp;
   std::int64_t vpp = plan.parallelism.vpp;
   for (const auto& [path, value] : change.settings) {
     if (path == graph::setting_of(LayoutSize::pp)) pp = value.as_integer();
     if (path == graph::setting_of(LayoutSize::vpp)) vpp = value.as_integer();
   }
-  if (pp * vpp == plan.chunks()) return;
+  return pp * vpp;
+}
+
+/// Settings of a change that no longer has the layers on the chunks of the plan.
+void relay(const Plan& plan, const Node& document, Change& change) {
+  const std::int64_t chunks = chunks_with(plan, change);
+  if (chunks == plan.chunks()) return;
+  if (config::find_path(document, "parallelism.pipeline_layout") == nullptr) return;
   Node::Array layers;
-  for (const std::int64_t count : graph::default_layout(plan.model, pp * vpp)) {
+  for (const std::int64_t count : graph::default_layout(plan.model, chunks)) {
     layers.push_back(Node::integer(count));
   }
   change.settings.emplace_back("parallelism.pipeline_layout", Node::array(std::move(layers)));
@@ -184,7 +190,11 @@ std::vector<Family> families(const Run& run, const Node& document) {
   const Plan& plan = run.job.plan;
   const graph::Kernels& k = plan.kernels;
   std::vector<Family> all;
+  // Chunks without layers are legal and nothing to suggest.
+  const auto most_chunks =
+      std::max(plan.chunks(), static_cast<std::int64_t>(plan.model.layers.size()));
   const auto add = [&](Family family) {
+    std::erase_if(family, [&](const Change& c) { return chunks_with(plan, c) > most_chunks; });
     if (!family.empty()) all.push_back(std::move(family));
   };
   const auto single = [&](Change change) { add({std::move(change)}); };

@@ -658,13 +658,14 @@ bool is_of_layout(const graph::PlanFault& fault) {
 }
 
 /// Adds to the last fault which legal layouts are nearest, unless no layout would cure them all.
-void suggest_layouts(const Plan& plan, std::int64_t gpus, std::int64_t dp,
+void suggest_layouts(const Plan& plan, std::int64_t gpus, const LayoutText& given,
                      std::vector<graph::PlanFault>& plan_faults) {
   if (plan_faults.empty() || !std::all_of(plan_faults.begin(), plan_faults.end(), is_of_layout)) {
     return;
   }
   std::string texts;
-  for (const graph::NearLayout& layout : graph::near_layouts(plan, gpus, kNearLayouts, dp)) {
+  for (graph::NearLayout& layout : graph::near_layouts(plan, gpus, kNearLayouts, given.dp)) {
+    layout.relaid = layout.relaid && given.given;  // else it follows by itself
     texts += (texts.empty() ? "; nearest legal layouts: " : " | ") + graph::to_text(layout);
   }
   plan_faults.back().message += texts;
@@ -696,7 +697,7 @@ void complete_plan(const Settings& settings, Job& job, const Node& document, boo
                                std::to_string(sizes.dp) + ", found " +
                                std::to_string(settings.layout.dp)});
   }
-  suggest_layouts(plan, gpus, settings.layout.dp, plan_faults);
+  suggest_layouts(plan, gpus, settings.layout, plan_faults);
   report(plan_faults, document, faults);
 }
 

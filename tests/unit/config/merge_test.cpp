@@ -110,6 +110,14 @@ TEST(SetPath, SetsAndMakesObjectsOnTheWay) {
   EXPECT_EQ(to_text(root), "7");
 }
 
+TEST(SetPath, NullTakesAMemberOut) {
+  Node root = parse(R"({"a": {"b": 1, "c": 2}, "l": [1, 2]})", "");
+  set_path(root, "a.b", Node::null());
+  set_path(root, "a.d", Node::null());
+  set_path(root, "/l/0", Node::null());
+  EXPECT_EQ(to_text(root), R"({"a":{"c":2},"l":[null,2]})");
+}
+
 TEST(SetPath, RefusesWhatIsNoObjectAndChangesNothing) {
   const std::string text = R"({"a":1,"l":[1],"n":null})";
   for (const std::string_view path : {"a.b", "a.b.c", "l.0", "/l/1", "/l/-", "/l/x", "/l/0/b",

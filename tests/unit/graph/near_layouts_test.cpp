@@ -173,7 +173,8 @@ TEST(NearLayouts, AreWrittenAsSettings) {
   EXPECT_EQ(graph::to_text(layout), "cp 32, ep 8 (dp 2)");
   layout.changes.clear();
   layout.relaid = true;
-  EXPECT_EQ(graph::to_text(layout), "layers spread evenly (dp 2)");
+  layout.layers_per_chunk = {20, 19, 39};
+  EXPECT_EQ(graph::to_text(layout), "parallelism.pipeline_layout=[20,19,39] (dp 2)");
   EXPECT_EQ(graph::setting_of(LayoutSize::micro_batch_size), "workload.micro_batch_size");
   EXPECT_EQ(graph::setting_of(LayoutSize::ep), "parallelism.ep");
 }

@@ -161,6 +161,22 @@ TEST(Remedies, NeedNoMoreHostMemoryThanIsStated) {
   EXPECT_EQ(exceeding.memory.host_capacity, Bytes(1e9));
 }
 
+// 126 layers on 8 x 8 chunks: of 16 x 8 two would be without layers.
+TEST(Remedies, MakeNoChunksWithoutLayers) {
+  const ScenarioText scenario = bundled_scenario("llama3.1-405b-8k-h100-512");
+  const std::string more = "training.gradient_dtype=fp32";
+  const Prediction p = predict_nominal(scenario, {more});
+  ASSERT_EQ(p.memory.fits, Fit::no);
+  // Sixteen stages of one chunk each do fit.
+  ASSERT_NE(predict_nominal(scenario, {more, "parallelism.pp=16", "parallelism.vpp=1",
+                                       "parallelism.pipeline_layout=null"})
+                .memory.fits,
+            Fit::no);
+  for (const Remedy& remedy : p.memory.remedies) {
+    EXPECT_THAT(remedy.sets, Not(Contains("parallelism.pp=16"))) << remedy.name;
+  }
+}
+
 TEST(Remedies, AreTheClosestChangesWhenNoneIsEnough) {
   // 405 billion parameters on 8 GPUs: two changes do not do it.
   const ScenarioText scenario = replaced(dense(), "llama2-7b", "llama3.1-405b");

@@ -251,5 +251,28 @@ TEST(Settings, InputsAreNamedWithTheirHashes) {
                                             "bundled:hw_profiles/stacks/megatron-core-2026.json"));
 }
 
+// A near layout that spreads the layers anew says how, as --set takes it.
+TEST(Settings, NearLayoutsArePasted) {
+  const ScenarioText scenario = test::bundled_scenario("glm-5.1-1m-h20-512");
+  const std::string four = "parallelism.pp=4";
+  const std::vector<Diagnostic> faults = faults_of([&] { predict_nominal(scenario, {four}); });
+  ASSERT_EQ(faults.size(), 1U);
+  const std::string& message = faults[0].message;
+  const std::size_t at = message.find("parallelism.pipeline_layout=[");
+  ASSERT_NE(at, std::string::npos) << message;
+  const std::string set = message.substr(at, message.find(']', at) + 1 - at);
+  const Prediction pasted = predict_nominal(scenario, {four, set});
+  EXPECT_EQ(pasted.layout.layers_per_stage.size(), 4U);
+  // null takes the setting back to its default, as in a variant.
+  const Prediction open = predict_nominal(scenario, {four, "parallelism.pipeline_layout=null"});
+  EXPECT_EQ(open.layout.layers_per_stage, pasted.layout.layers_per_stage);
+  // A list that nobody wrote follows by itself.
+  const std::vector<Diagnostic> short_faults =
+      faults_of([] { predict_nominal(kShort, {"parallelism.pp=3"}); });
+  ASSERT_FALSE(short_faults.empty());
+  EXPECT_THAT(short_faults.back().message, HasSubstr("nearest legal layouts: pp "));
+  EXPECT_THAT(short_faults.back().message, Not(HasSubstr("pipeline_layout")));
+}
+
 }  // namespace
 }  // namespace hysim::predictor
