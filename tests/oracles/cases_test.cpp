@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,6 +134,28 @@ TEST(Cases, StagesOfGlm52Pp4) {
   for (std::size_t s = 0; s < 4; ++s) EXPECT_NEAR(100.0 * flops[s] / sum, published[s], 3.5) << s;
 }
 
+// NVIDIA/Megatron-LM#995 and #682: with full recomputation layers run four times the forward and
+// logits, which are not computed again, three times: 6 s h V FLOP and not 8, 16 in the denominator
+// of 96 s l h^2 (1 + ... + V / (16 l h)) and not 12. And 64 of those 96 are a feed-forward of 4 h:
+// one of another width counts as it is, 16 s l h f.
+TEST(Cases, LogitsAndFeedForwardsAreCountedAsTheyAre) {
+  constexpr double kTokens = 256.0;
+  const auto flops = [](std::int64_t vocab, std::int64_t ffn) {
+    model::Transformer dense = test::tiny_dense(4);
+    dense.vocab = vocab;
+    dense.dense_ffn = ffn;
+    dense.gated_ffn = false;
+    Plan plan = test::on_groups(dense, topology::GroupSizes{}, 1, 256);
+    plan.training.recompute = graph::Recompute::full;
+    const Program program = graph::build_training_step(plan, 8);
+    return predictor::Evaluator(program).executed_flops(1);
+  };
+  const double logits = flops(4096 + 256, 256) - flops(256, 256);
+  EXPECT_NEAR(logits / (6.0 * kTokens * 64.0 * 4096.0), 1.0, 1e-9);
+  const double wider = flops(256, 4096 + 256) - flops(256, 256);
+  EXPECT_NEAR(wider / (16.0 * kTokens * 4.0 * 64.0 * 4096.0), 1.0, 1e-9);
+}
+
 // Stage costs add up: one rank's FLOP of all stages, times micro-batches and ranks, are the step's.
 TEST(Cases, StageSharesAreOfWhatIsExecuted) {
   const Program program = graph::build_training_step(glm52({18, 24, 24, 12}, 1), 8);
@@ -151,11 +174,9 @@ double item(const graph::StageBytes& stage, const std::string& name) {
   return 0.0;
 }
 
-// NVIDIA-NeMo/Megatron-Bridge#5077: 8 layers as [1, 2, 2, 3]: the fullest stage holds 9952
-// parameters, an average says 6792 (-31.8 %). Hidden 16, feed-forward 64 without a gate, tied
-// vocabulary of 32. Its norms are LayerNorms, with two numbers a channel where this model's have
-// one: 16 more in each of the seven norms.
-TEST(Cases, UnevenStagesAreNotAveraged) {
+/// Eight layers of hidden 16, feed-forward 64 without a gate, LayerNorms, tied vocabulary of 32,
+/// and its parameters but for routed experts on each of four stages of 1, 2, 2 and 3 layers.
+model::Transformer eight_layers() {
   config::Node config = test::bundled_config("llama2-7b");
   const std::pair<const char*, std::int64_t> small[] = {
       {"hidden_size", 16},        {"num_hidden_layers", 8},  {"num_attention_heads", 4},
@@ -165,21 +186,47 @@ TEST(Cases, UnevenStagesAreNotAveraged) {
   config.set("tie_word_embeddings", config::Node::boolean(true));
   model::Transformer toy = test::parsed(config);
   toy.gated_ffn = false;
+  toy.norm_bias = true;
+  return toy;
+}
+std::vector<double> on_four_stages(const model::Transformer& toy) {
   topology::GroupSizes sizes;
   sizes.pp = 4;
   Plan plan = test::on_groups(toy, sizes, 4, 8);
   plan.parallelism.layers_per_chunk = {1, 2, 2, 3};
   const Program program = graph::build_training_step(plan, 8);
-  double sum = 0.0;
   std::vector<double> stages;
   for (std::int64_t s = 0; s < 4; ++s) {
     stages.push_back(graph::stage_parameters(program, s).dense);
-    sum += stages.back();
   }
-  EXPECT_EQ(stages[3] + 7.0 * 16.0, 9952.0);
-  // 8 layers x (3072 + 2 norms of 16), both copies of the vocabulary, the final norm.
-  EXPECT_EQ(sum, 8.0 * (3072.0 + 32.0) + 2.0 * 512.0 + 16.0);
-  for (std::size_t s = 0; s < 3; ++s) EXPECT_LT(stages[s], stages[3]);
+  return stages;
+}
+/// What the estimate said before: layers and the final norm over the stages, and the vocabulary.
+double averaged(const std::vector<double>& stages) {
+  double sum = 0.0;
+  for (const double stage : stages) sum += stage;
+  return (sum - 2.0 * 512.0) / 4.0 + 512.0;
+}
+
+// NVIDIA-NeMo/Megatron-Bridge#5077: of 8 dense layers the fullest stage holds 9952 parameters, an
+// average says 6792 (-31.8 %). Of four dense and four sparse layers, experts apart, 5856 against
+// 4744; routers are not counted there: 16 numbers an expert, two of them on the last stage.
+TEST(Cases, UnevenStagesAreNotAveraged) {
+  model::Transformer toy = eight_layers();
+  const std::vector<double> dense = on_four_stages(toy);
+  EXPECT_EQ(*std::max_element(dense.begin(), dense.end()), 9952.0);
+  EXPECT_EQ(dense[3], 9952.0);
+  EXPECT_EQ(averaged(dense), 6792.0);
+
+  toy.moe.num_experts = 4;
+  toy.moe.experts_per_token = 1;
+  toy.moe.expert_ffn = 32;
+  for (std::size_t i = 1; i < 8; i += 2) toy.layers[i].ffn = FfnKind::moe;
+  const double router = 4.0 * 16.0;
+  const std::vector<double> mixed = on_four_stages(toy);
+  EXPECT_EQ(*std::max_element(mixed.begin(), mixed.end()), mixed[3]);
+  EXPECT_EQ(mixed[3] - 2.0 * router, 5856.0);
+  EXPECT_EQ(averaged(mixed) - router, 4744.0);
 }
 
 // NVIDIA/Megatron-LM#4050, #4687, #2439: routed experts are divided by EP x ETP, never by TP; the
@@ -258,6 +305,85 @@ TEST(Cases, Glm5CutToSomeLayers) {
   // Adam's 12 B and 2 B each of weights and bf16 gradients are those 16.
   const graph::ModelState state = graph::model_state({1.0, 0.0}, 2.0, 0, 1, 1);
   EXPECT_EQ((state.weights + state.gradients + state.optimizer).si(), 16.0);
+}
+
+/// GLM-5 with its first layers alone, under ZeRO-3 with whole recomputation, experts of a node on
+/// its eight H200.
+Prediction glm5_cut(std::int64_t layers, std::int64_t nodes, const std::string& seq_len) {
+  Resources resources = embedded_resources();
+  resources.read = [inner = embedded_resources(), layers](std::string_view path) {
+    std::optional<std::string> text = inner.read(path);
+    const std::string whole = "\"num_hidden_layers\": 78";
+    if (path == "models/glm-5.json" && text) {
+      text->replace(text->find(whole), whole.size(),
+                    "\"num_hidden_layers\": " + std::to_string(layers));
+    }
+    return text;
+  };
+  PredictOptions options;
+  options.draws = 0;
+  options.remedies = SeekRemedies::never;
+  const std::string scenario =
+      R"({"schema": "hysim.scenario/1", "name": "cut", "model": "glm-5", "cluster": "h200-sxm-141:)" +
+      std::to_string(nodes) + R"(x8", "workload": {"seq_len": ")" + seq_len +
+      R"(", "global_batch_size": )" + std::to_string(8 * nodes) +
+      R"(}, "parallelism": {"zero": 3, "ep": 8}, "training": {"recompute": "full",)"
+      R"("gradient_dtype": "bf16", "loss_chunk_tokens": 1024}})";
+  return predict(resources, {scenario, "cut.json"}, options);
+}
+
+// PrimeIntellect-ai/prime-rl 8dbd0d25: without offload 8 layers of GLM-5 fit eight H200 at 16K
+// tokens with a peak of 122.9 GiB; 10 do not, nor do 8 at 64K. It counts 53.2 billion parameters
+// where 8 layers have 52.5, which is also what its own 190.8 of 22 and 171 of 20 layers leave.
+TEST(Cases, LayersOfGlm5ThatFitANode) {
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  const Prediction eight = glm5_cut(8, 1, "16K");
+  EXPECT_NE(eight.memory.fits, Fit::no);
+  EXPECT_NEAR(eight.memory.peak_per_gpu.value.si() / kGiB, 122.9, 5.0);
+  EXPECT_EQ(glm5_cut(10, 1, "16K").memory.fits, Fit::no);
+  EXPECT_EQ(glm5_cut(8, 1, "64K").memory.fits, Fit::no);
+}
+
+// PrimeIntellect-ai/prime-rl 63441e0f: with all states in host memory four nodes would need 2.71
+// TiB each of their 2 and six have enough; 22 layers need 2.78 TiB on one node. What a node's GPUs
+// hold of weights, gradients and Adam is what would lie there.
+TEST(Cases, StatesOfGlm5ANode) {
+  const auto states = [](const Prediction& p) {
+    double bytes = 0.0;
+    for (const MemoryPart& part : p.memory.parts) {
+      if (part.name == "weights" || part.name == "gradients" || part.name == "optimizer") {
+        bytes += part.bytes.si();
+      }
+    }
+    return 8.0 * bytes / std::pow(2.0, 40);
+  };
+  EXPECT_NEAR(states(glm5_cut(78, 4, "16K")), 2.71, 0.005);
+  EXPECT_GT(states(glm5_cut(78, 5, "16K")), 2.0);
+  EXPECT_LT(states(glm5_cut(78, 6, "16K")), 2.0);
+  EXPECT_NEAR(states(glm5_cut(22, 1, "64K")), 2.78, 0.005);
+  EXPECT_LT(states(glm5_cut(20, 1, "64K")), 2.78 - 0.25);
+}
+
+// radixark/miles bfffe48d: the unfused selection of GLM-5.2 keeps fp32 scores of all 32 heads of
+// 16384 tokens, 32 GiB a layer: no chunk of a table helps there, and no fit beside the model on
+// four nodes. Beside them are their weighted copy, as large, and the sum over heads.
+TEST(Cases, UnfusedSelectionKeepsScoresOfAllHeads) {
+  const ScenarioText scenario = {
+      R"({"schema": "hysim.scenario/1", "name": "unfused", "model": "glm-5.2",
+          "cluster": "h200-sxm-141:4x8", "workload": {"seq_len": "16K", "global_batch_size": 4},
+          "parallelism": {"tp": 8, "ep": 32},
+          "training": {"recompute": "full"}, "kernels": {"selection": "naive"}})",
+      "unfused.json"};
+  PredictOptions options;
+  options.draws = 0;
+  options.remedies = SeekRemedies::never;
+  const Prediction naive = predict(embedded_resources(), scenario, options);
+  EXPECT_EQ(naive.memory.fits, Fit::no);
+  double workspace = 0.0;
+  for (const MemoryPart& part : naive.memory.parts) {
+    if (part.name == "score_workspace") workspace = part.bytes.si();
+  }
+  EXPECT_EQ(workspace, 2.0 * 34359738368.0 + 4.0 * 16384.0 * 16384.0);
 }
 
 // --- layouts ---
