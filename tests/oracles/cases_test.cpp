@@ -79,6 +79,22 @@ TEST(Cases, GlmFlopsPerTokenBothConventions) {
   EXPECT_NEAR(giga(131072, SparseCount::dense) / 316.9, 4.00, 0.005);
 }
 
+// NVIDIA-NeMo/Megatron-Bridge 067f987d, GLM-5.2: from 131072 to 200000 tokens a token takes 6.27
+// GFLOP more beside what more selected keys take, scores of 22.2 layers: of the 21 that compute
+// indices and the MTP layer, once, with the little that the sparse loss adds.
+TEST(Cases, LayersOfGlm52ThatPayForTheIndexer) {
+  const model::Transformer glm = test::bundled("glm-5.2");
+  const auto per_token = [&](std::int64_t seq_len) {
+    return ops::model_flops_per_sequence(glm, seq_len, IndexerLoss::sparse, 1).si() /
+           static_cast<double>(seq_len);
+  };
+  const double keys = pairs_per_token(200000.0, 2048.0) - pairs_per_token(131072.0, 2048.0);
+  const double core = 79.0 * 3.0 * 2.0 * 64.0 * 1088.0 * keys;
+  const double slope = per_token(200000) - per_token(131072) - core;
+  EXPECT_NEAR(slope / 1e9, 6.27, 0.005);
+  EXPECT_NEAR(slope / (32.0 * 128.0 * 2.0 * (200000.0 - 131072.0) / 2.0), 22.2, 0.05);
+}
+
 // A prediction names the convention of every count it shows.
 TEST(Cases, PredictionsShowEveryConvention) {
   const Resources bundle = embedded_resources();
@@ -131,7 +147,8 @@ TEST(Cases, StagesOfGlm52Pp4) {
   double sum = 0.0;
   for (const double stage : flops) sum += stage;
   const double published[] = {19.1, 25.6, 25.6, 29.7};
-  for (std::size_t s = 0; s < 4; ++s) EXPECT_NEAR(100.0 * flops[s] / sum, published[s], 3.5) << s;
+  for (std::size_t s = 0; s < 3; ++s) EXPECT_NEAR(100.0 * flops[s] / sum, published[s], 1.0) << s;
+  EXPECT_NEAR(100.0 * flops[3] / sum, published[3], 3.0);
 }
 
 // NVIDIA/Megatron-LM#995 and #682: with full recomputation layers run four times the forward and
@@ -362,6 +379,33 @@ TEST(Cases, StatesOfGlm5ANode) {
   EXPECT_LT(states(glm5_cut(78, 6, "16K")), 2.0);
   EXPECT_NEAR(states(glm5_cut(22, 1, "64K")), 2.78, 0.005);
   EXPECT_LT(states(glm5_cut(20, 1, "64K")), 2.78 - 0.25);
+}
+
+// pytorch/torchtitan 24eecd08: DeepSeek-V3 on PP8 EP32 VPP4 peaks between 203 and 246 GiB, 43 GiB
+// from the lightest stage to the fullest. What differs is what micro-batches in flight keep, so an
+// average over stages says nothing. The thread does not tell what else a stage holds, nor in which
+// precision linear layers keep their inputs.
+TEST(Cases, StagesOfDeepSeekV3PeakFarApart) {
+  const auto spread = [](const std::string& precision) {
+    const ScenarioText scenario = {
+        R"({"schema": "hysim.scenario/1", "name": "v3", "model": "deepseek-v3",
+            "cluster": "b300-288:32x8", "workload": {"seq_len": 4096, "global_batch_size": 2048},
+            "parallelism": {"pp": 8, "vpp": 4, "ep": 32},
+            "training": {"recompute": "selective", "precision": ")" +
+            precision + R"("}})",
+        "v3.json"};
+    PredictOptions options;
+    options.draws = 0;
+    options.remedies = SeekRemedies::never;
+    const Prediction p = predict(embedded_resources(), scenario, options);
+    const auto [least, most] =
+        std::minmax_element(p.memory.by_stage.begin(), p.memory.by_stage.end(),
+                            [](const auto& a, const auto& b) { return a.device < b.device; });
+    EXPECT_LT(p.memory.fullest_stage, 4) << precision;
+    return (most->device - least->device).si() / (1024.0 * 1024.0 * 1024.0);
+  };
+  EXPECT_NEAR(spread("fp8"), 43.0, 7.0);
+  EXPECT_NEAR(spread("bf16"), 43.0, 7.0);
 }
 
 // radixark/miles bfffe48d: the unfused selection of GLM-5.2 keeps fp32 scores of all 32 heads of
