@@ -59,7 +59,7 @@ TEST(SavedPrediction, ShowsRemediesWithTheirCost) {
   EXPECT_THAT(text, HasSubstr("What would make it fit"));
   EXPECT_THAT(text, HasSubstr("cp 128, pp 4"));
   EXPECT_THAT(text, HasSubstr("+5.0 %"));
-  EXPECT_THAT(text, HasSubstr("1.5 TB"));
+  EXPECT_THAT(text, HasSubstr("1.500 TB"));
   Prediction none = saved();
   none.memory.remedies.front().fits = Fit::no;
   EXPECT_THAT(to_text(none), HasSubstr("No one or two changes make it fit; the closest"));
@@ -71,11 +71,11 @@ TEST(SavedPrediction, TellsWhichMemoryIsTooSmall) {
   p.memory.peak_per_gpu = {Bytes(60e9), Bytes(60e9), Bytes(60e9)};
   p.memory.capacity = Bytes(80e9);
   p.memory.host_per_node = Bytes(2e12);
-  EXPECT_THAT(to_text(p), HasSubstr("2 TB a node"));
+  EXPECT_THAT(to_text(p), HasSubstr("2.000 TB a node"));
   EXPECT_TRUE(json::parse(to_json(p)).at("memory").at("host_capacity").is_null());
   p.memory.host_capacity = Bytes(5e11);
   const std::string text = to_text(p);
-  EXPECT_THAT(text, HasSubstr("2 TB of 500 GB a node: does not fit"));
+  EXPECT_THAT(text, HasSubstr("2.000 TB of 500.0 GB a node: does not fit"));
   EXPECT_THAT(text, testing::Not(HasSubstr("on stage 0: does not fit")));
   EXPECT_EQ(json::parse(to_json(p)).at("memory").at("host_per_node").at("value"), 2e12);
 }
