@@ -89,12 +89,15 @@ class StepExplainer {
     zero_ = c_.sum("nothing", {}, "");
     const NodeId batch = c_.setting("global_batch_size", real(settings.global_batch_size),
                                     "scenario/workload/global_batch_size", "sequences a step");
-    const NodeId micro = c_.setting("micro_batch_size", real(settings.micro_batch_size),
-                                    "scenario/workload/micro_batch_size", "sequences");
-    const NodeId dp = c_.input("dp", real(settings.dp), "1", "replicas: GPUs / (tp cp pp)");
-    micro_batches_ = c_.define("micro_batches", "batch / (micro * dp)",
-                               {{"batch", batch}, {"micro", micro}, {"dp", dp}}, "1",
-                               "that a pipeline works through in a step");
+    // The shapes of kernels hang on micro_batch_size and dp, so no sheet offers these to be moved.
+    const NodeId together =
+        c_.input("sequences", real(settings.micro_batch_size * settings.dp), "1",
+                 "of a micro-batch on all replicas: micro_batch_size x dp");
+    micro_batches_ =
+        c_.define("micro_batches", "batch / sequences", {{"batch", batch}, {"sequences", together}},
+                  "1", "that a pipeline works through in a step");
+    scheduled_ = c_.input("scheduled", real(program_.micro_batches), "1",
+                          "micro-batches that the schedule was run for");
     explain_layers();
     explain_chunks();
     close_step();
@@ -450,9 +453,9 @@ class StepExplainer {
     Terms gathers;
     for (const auto& [count, node] : gather) gathers.emplace_back(count * passes, node);
     ReplicaLines lines;
-    lines.reduce = c_.sum("reduce_" + s, micro_batches_, reduce, "gradients on the wire");
+    lines.reduce = c_.sum("reduce_" + s, scheduled_, reduce, "gradients on the wire");
     lines.gather = program_.zero >= 3
-                       ? c_.sum("gather_" + s, micro_batches_, gathers, "weights on the wire")
+                       ? c_.sum("gather_" + s, scheduled_, gathers, "weights on the wire")
                        : c_.sum("gather_" + s, gather, "weights on the wire");
     const double exposed =
         std::max(0.0, graph::run_sharded(times) - real(program_.micro_batches) * compute);
@@ -685,7 +688,7 @@ class StepExplainer {
       chunk_times.emplace_back(1.0, backward_[c]);
       if (splits_backward()) chunk_times.emplace_back(1.0, weight_[c]);
     }
-    const NodeId computing = c_.sum("computing", micro_batches_, chunk_times,
+    const NodeId computing = c_.sum("computing", scheduled_, chunk_times,
                                     "forwards and backwards of stage " + std::to_string(stage));
     const NodeId work = c_.sum("work",
                                {{1.0, computing},
@@ -745,6 +748,7 @@ class StepExplainer {
   NodeId launch_gap_ = 0;
   NodeId zero_ = 0;
   NodeId micro_batches_ = 0;
+  NodeId scheduled_ = 0;  // the same where a formula holds for no other number
   std::vector<Placed> placed_;
   std::map<double, NodeId> scales_;
   std::map<std::pair<NodeId, double>, NodeId> scaled_;
