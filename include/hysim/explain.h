@@ -13,10 +13,12 @@ namespace hysim {
 
 /// Where an input of a formula was read.
 struct InputSource {
-  std::string document;     // "hw_profiles/gpus/h20-96.json", the scenario's path, or "source code"
-  std::string pointer;      // JSON pointer in the document; "" for a constant of the source code
-  std::string kind;         // "datasheet", "measured", "published", "derived", "assumed", "setting"
-  std::string text;         // the citation
+  std::string document;  // "hw_profiles/gpus/h20-96.json", the scenario's path, "source code",
+                         // or of a count the source file that counts it
+  std::string pointer;   // JSON pointer in the document; "" for a constant of the source code
+  std::string kind;      // "datasheet", "measured", "published", "derived", "assumed", "setting",
+                         // "counted"
+  std::string text;      // the citation
   std::string measured_on;  // GPU it was measured on when that is another; else ""
 };
 
@@ -35,7 +37,12 @@ struct FormulaLine {
   // Inputs only: the range of the document's value; equal to `value` when it has none.
   double low = 0.0;
   double high = 0.0;
-  std::optional<InputSource> source;  // nothing for what is counted from shapes and groups
+  std::optional<InputSource> source;  // of every input
+  /// Of a count, and part of the source's text: the formula over the sizes of its card's use ("2 *
+  /// m
+  /// * n * k") or words, and the settings these hang on ("workload.seq_len 1M, ...").
+  std::string counted;
+  std::string counted_from;
 };
 
 /// One use of a law.
@@ -43,6 +50,9 @@ struct FormulaCard {
   std::string title;       // "matrix product"
   std::string leaves_out;  // what the law does not know of
   std::string where;       // the source file of the law
+  /// What it is used for and the sizes its counts are made of: "gradient of the input, m x k by k x
+  /// n: m 4096, n 6144, ..."; may be empty.
+  std::string use;
 };
 
 /// The calculation of one number, inputs before what uses them, the number last.

@@ -1,5 +1,6 @@
 #include "collectives/card.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,9 @@ constexpr const char* kNvlsFit =
 constexpr const char* kPassFit =
     "fit to nccl-tests on 2, 4 and 8 GPUs (ai-dynamo/aiconfigurator @095f58a5), "
     "src/collectives/nccl.h";
+constexpr const char* kGroupSettings =
+    "parallelism.tp parallelism.cp parallelism.pp parallelism.ep parallelism.etp "
+    "parallelism.hsdp_shard parallelism.rank_order";
 constexpr const char* kContention = "contention with other groups and traffic";
 
 /// A card that takes its numbers from one operation, one GPU and one network.
@@ -31,15 +35,27 @@ class CollectiveCard {
     card_.title = std::move(title);
     card_.leaves_out = kContention;
     card_.where = "src/collectives/collective.cpp";
+    if (op.counted != nullptr) card_.use = op.counted->text;
   }
 
   void group() {
-    card_.counted("ranks", real(op_.group.size), "1", "members of the group");
-    card_.counted("nodes", real(op_.group.nodes), "1", "nodes the group spans");
-    card_.counted("per_node", real(op_.group.per_node), "1", "most members in one node");
+    member_count("ranks", op_.group.size, "members of the group");
+    member_count("nodes", op_.group.nodes, "nodes the group spans");
+    member_count("per_node", op_.group.per_node, "most members in one node");
   }
-  void bytes(std::string meaning) {
-    card_.counted("bytes", op_.bytes.si(), "B", std::move(meaning));
+  /// Of the group: ranks, nodes.
+  void member_count(std::string symbol, std::int64_t count, std::string meaning) {
+    card_.counted(std::move(symbol), real(count), "1", std::move(meaning),
+                  {"the group of rank 0, placed on nodes rank by rank", "src/topology/groups.cpp",
+                   kGroupSettings});
+  }
+  void bytes(std::string meaning) { counted_bytes("bytes", op_.bytes, std::move(meaning)); }
+  void counted_bytes(std::string symbol, Bytes value, std::string meaning) {
+    config::Origin origin;
+    if (op_.counted != nullptr) {
+      origin = {op_.counted->text, op_.counted->where, op_.counted->settings};
+    }
+    card_.counted(std::move(symbol), value.si(), "B", std::move(meaning), std::move(origin));
   }
 
   /// "all_gather" -> its figures inside a node of 8 GPUs.
@@ -92,9 +108,6 @@ class CollectiveCard {
   }
   void own_share() {
     card_.constant("own_share", kOwnShare, "1", "steps that a rank's own part takes", kPassFit);
-  }
-  void counted(std::string symbol, double value, std::string unit, std::string meaning) {
-    card_.counted(std::move(symbol), value, std::move(unit), std::move(meaning));
   }
 
   Card finish() {
@@ -265,7 +278,7 @@ Card exchange_card(const Collective& op, const Gpu& gpu, const Network& network)
   if (op.group.nodes > 1) {
     const HopLatencies simple = ring_latencies(Protocol::simple);
     const HopLatencies tree = tree_latencies(Protocol::ll);
-    c.counted("nodes", real(op.group.nodes), "1", "nodes the group spans");
+    c.member_count("nodes", op.group.nodes, "nodes the group spans");
     c.constant("message", (simple.base + simple.network_hop).si(), "s",
                "one message across nodes, Simple protocol");
     c.constant("tree_base", tree.base.si(), "s", "start of the LL protocol");
@@ -276,8 +289,8 @@ Card exchange_card(const Collective& op, const Gpu& gpu, const Network& network)
   } else {
     c.define("latency", "all_to_all_latency", "s", "");
   }
-  c.counted("nvlink_sent", op.nvlink_sent.si(), "B", "by one rank to ranks of its node");
-  c.counted("network_sent", op.network_sent.si(), "B", "by one rank to other nodes");
+  c.counted_bytes("nvlink_sent", op.nvlink_sent, "by one rank to ranks of its node");
+  c.counted_bytes("network_sent", op.network_sent, "by one rank to other nodes");
   c.busbw_field("all_to_all", gpu.all_to_all_busbw);
   c.nic();
   const std::string efficiency = fused ? "dispatch_efficiency" : "all_to_all_efficiency";

@@ -24,6 +24,13 @@ const char* to_string(Kind kind);
 enum class Algorithm { ring, tree, nvls, nvls_tree, hierarchical, pairwise, fused, point_to_point };
 const char* to_string(Algorithm algorithm);
 
+/// What the bytes of an operation were counted from, for people.
+struct CountedFrom {
+  const char* text = "";      // "2 B x tokens of the rank x hidden"
+  const char* where = "";     // the file that counts it
+  const char* settings = "";  // what it hangs on, apart by spaces: "workload.seq_len ..."
+};
+
 /// One operation over one group. `bytes` is the nccl-tests size (alpha_beta.h); for all_to_all and
 /// dispatch what a rank sends is split by tier instead, since routing decides it.
 struct Collective {
@@ -33,6 +40,7 @@ struct Collective {
   Bytes nvlink_sent;    // all_to_all, dispatch: to ranks of the same node
   Bytes network_sent;   // all_to_all, dispatch: to ranks of other nodes, by one rank
   bool tiered = false;  // ring collectives: one after the other inside nodes and across them
+  const CountedFrom* counted = nullptr;
 };
 
 struct CollectiveTime {

@@ -13,6 +13,7 @@ Phases phases(const Collective& op) {
     phase.kind = kind;
     phase.group = group;
     phase.bytes = bytes;
+    phase.counted = op.counted;
   };
   const topology::GroupShape node{g.per_node, 1, g.per_node};
   const topology::GroupShape rail{g.nodes, g.nodes, 1};

@@ -166,25 +166,39 @@ std::string renamed(std::string_view formula,
 }
 
 Card& Card::field(std::string symbol, std::string document_key, double value) {
-  lines.push_back({std::move(symbol), "", value, "", "", std::move(document_key), ""});
+  lines.push_back({std::move(symbol), "", value, "", "", std::move(document_key), "", {}});
   return *this;
 }
 
-Card& Card::counted(std::string symbol, double value, std::string unit, std::string meaning) {
-  lines.push_back({std::move(symbol), "", value, std::move(unit), std::move(meaning), "", ""});
+Card& Card::counted(std::string symbol, double value, std::string unit, std::string meaning,
+                    Origin origin) {
+  lines.push_back({std::move(symbol), "", value, std::move(unit), std::move(meaning), "", "",
+                   std::move(origin)});
   return *this;
 }
 
 Card& Card::constant(std::string symbol, double value, std::string unit, std::string meaning,
                      std::string source) {
-  lines.push_back(
-      {std::move(symbol), "", value, std::move(unit), std::move(meaning), "", std::move(source)});
+  lines.push_back({std::move(symbol),
+                   "",
+                   value,
+                   std::move(unit),
+                   std::move(meaning),
+                   "",
+                   std::move(source),
+                   {}});
   return *this;
 }
 
 Card& Card::define(std::string symbol, std::string formula, std::string unit, std::string meaning) {
-  lines.push_back(
-      {std::move(symbol), std::move(formula), 0.0, std::move(unit), std::move(meaning), "", ""});
+  lines.push_back({std::move(symbol),
+                   std::move(formula),
+                   0.0,
+                   std::move(unit),
+                   std::move(meaning),
+                   "",
+                   "",
+                   {}});
   return *this;
 }
 

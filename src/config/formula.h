@@ -23,6 +23,13 @@ std::vector<std::string> symbols_of(std::string_view formula);
 std::string renamed(std::string_view formula,
                     const std::function<std::string(std::string_view)>& name_of);
 
+/// What an input was counted from.
+struct Origin {
+  std::string counted;   // "2 * m * n * k", or in words
+  std::string where;     // the file that counts it
+  std::string settings;  // what it hangs on, apart by spaces: "workload.seq_len model.hidden_size"
+};
+
 /// One line of a card.
 struct CardLine {
   std::string symbol;
@@ -33,6 +40,7 @@ struct CardLine {
   // Of inputs only:
   std::string document_key;  // "gpu/laws/gemm_bf16", "cluster/nic_bandwidth", "stack/launch_gap"
   std::string source;        // of a constant that stands in the code
+  Origin origin;             // of what is counted
 };
 
 /// A law as it is printed: the lines that lead from its inputs to its result, the last one.
@@ -40,12 +48,14 @@ struct Card {
   std::string title;
   std::string leaves_out;  // what the law does not know of; may be empty
   std::string where;       // the function that computes the same
+  std::string use;         // what it is used for here, and the sizes that the counts are made of
   std::vector<CardLine> lines;
 
   /// A number of a GPU, cluster or stack document; unit and meaning stand there.
   Card& field(std::string symbol, std::string document_key, double value);
   /// A number counted from shapes, groups or settings.
-  Card& counted(std::string symbol, double value, std::string unit, std::string meaning);
+  Card& counted(std::string symbol, double value, std::string unit, std::string meaning,
+                Origin origin);
   /// A number that stands in the code, with its source.
   Card& constant(std::string symbol, double value, std::string unit, std::string meaning,
                  std::string source);

@@ -1,7 +1,15 @@
 #include "cost/card.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
+
+#include "config/node.h"
 
 namespace hysim::cost {
 
@@ -9,9 +17,30 @@ namespace {
 
 using config::Card;
 using hardware::Gpu;
+using ops::CountRule;
 using ops::Kernel;
 using ops::Precision;
 using ops::Work;
+
+std::string number_text(double value) {
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  return config::to_text(whole ? config::Node::integer(static_cast<std::int64_t>(value))
+                               : config::Node::number(value));
+}
+
+/// "product of m x k by k x n: m 4096, n 6144, k 2048"
+std::string use_of(const Work& work) {
+  if (work.rule == nullptr) return "";
+  std::string text = work.rule->what;
+  std::string_view names = work.rule->names;
+  for (std::size_t i = 0; !names.empty(); ++i) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    text += i == 0 ? ": " : ", ";
+    text += std::string(names.substr(0, end)) + " " + number_text(work.sizes[i]);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return text;
+}
 
 /// A card that takes its numbers from one Work and one GPU.
 class KernelCard {
@@ -21,6 +50,7 @@ class KernelCard {
     card_.title = std::move(title);
     card_.leaves_out = std::move(leaves_out);
     card_.where = "src/cost/kernel_time.cpp";
+    card_.use = use_of(work);
   }
 
   template <class Known>
@@ -39,11 +69,25 @@ class KernelCard {
   void define(std::string symbol, std::string formula, std::string unit, std::string meaning) {
     card_.define(std::move(symbol), std::move(formula), std::move(unit), std::move(meaning));
   }
-  void counted(std::string symbol, double value, std::string unit, std::string meaning) {
-    card_.counted(std::move(symbol), value, std::move(unit), std::move(meaning));
+  /// A number of the Work by the formula of its rule, of which the Work is a share.
+  void counted(std::string symbol, double value, std::string unit, std::string meaning,
+               const char* CountRule::*formula, bool shared = true) {
+    config::Origin origin;
+    if (const CountRule* const rule = work_.rule) {
+      origin.where = rule->where;
+      origin.settings = rule->settings;
+      const char* const text = rule->*formula;
+      origin.counted = text != nullptr ? text : "0";
+      if (text != nullptr && shared && work_.share != 1.0) {
+        origin.counted = number_text(work_.share) + " * (" + origin.counted + ")";
+      }
+    }
+    card_.counted(std::move(symbol), value, std::move(unit), std::move(meaning), std::move(origin));
   }
 
-  void flops() { counted("flops", work_.flops.si(), "flop", "on the tensor pipe"); }
+  void flops() {
+    counted("flops", work_.flops.si(), "flop", "on the tensor pipe", &CountRule::flops);
+  }
 
   /// The peak of the Work's precision; answers with its symbol.
   std::string peak() {
@@ -71,11 +115,11 @@ class KernelCard {
 
   void wave() {
     if (work_.tiles <= 0.0) {
-      counted("wave", 1.0, "1", "no tiles: no wave quantisation");
+      define("wave", "1", "1", "no tiles: no wave quantisation");
       return;
     }
-    counted("tiles", work_.tiles, "1", "output tiles of 128 x 128");
-    counted("depth", work_.depth, "1", "length of the inner product");
+    counted("tiles", work_.tiles, "1", "output tiles of 128 x 128", &CountRule::tiles);
+    counted("depth", work_.depth, "1", "length of the inner product", &CountRule::depth, false);
     field("sm_count", "sm_count", gpu_.sm_count);
     define("pieces", "max(1, min(floor(depth / 512), floor(sm_count / tiles)))", "1",
            "inner products are split while tiles are fewer than SMs");
@@ -105,8 +149,8 @@ class KernelCard {
     law("score_tensor_fraction", gpu_.score_tensor_fraction);
     define("mma", "flops / (" + peak_symbol + " * score_tensor_fraction)", "s",
            "matrix part of scoring");
-    counted("pairs", work_.units, "1", "scored query-key pairs");
-    counted("heads", work_.heads, "1", "index heads");
+    counted("pairs", work_.units, "1", "scored query-key pairs", &CountRule::units);
+    counted("heads", work_.heads, "1", "index heads", &CountRule::heads, false);
     law("score_epilogue_cycles", gpu_.score_epilogue_cycles);
     law("score_epilogue_lane_ops", gpu_.score_epilogue_lane_ops);
     sm_cycles();
@@ -118,8 +162,8 @@ class KernelCard {
   }
 
   void stream_inputs() {
-    counted("read", work_.read.si(), "B", "streamed from device memory");
-    counted("written", work_.written.si(), "B", "streamed to device memory");
+    counted("read", work_.read.si(), "B", "streamed from device memory", &CountRule::read);
+    counted("written", work_.written.si(), "B", "streamed to device memory", &CountRule::written);
     field("hbm_bandwidth", "hbm_bandwidth", gpu_.hbm_bandwidth);
     law("stream_fraction", gpu_.stream_fraction);
   }
@@ -129,9 +173,9 @@ class KernelCard {
   }
   void row_side() {
     stream_inputs();
-    counted("gathered", work_.gathered.si(), "B", "random rows read");
+    counted("gathered", work_.gathered.si(), "B", "random rows read", &CountRule::gathered);
     counted("scattered", work_.scattered.si(), "B",
-            "random rows accumulated into: each is read and written");
+            "random rows accumulated into: each is read and written", &CountRule::scattered);
     law("l2_hit_gather", gpu_.l2_hit_gather);
     law("l2_hit_scatter", gpu_.l2_hit_scatter);
     law("scatter_fraction", gpu_.scatter_fraction);
@@ -145,7 +189,8 @@ class KernelCard {
 
   template <class Cycles, class PerElement>
   void topk(const std::string& name, const Cycles& cycles, const PerElement& bytes) {
-    counted("elements", work_.units, "1", "elements of the score table passed over");
+    counted("elements", work_.units, "1", "elements of the score table passed over",
+            &CountRule::units);
     law(name + "_cycles", cycles);
     sm_cycles();
     define("compute", "elements * " + name + "_cycles / (sm_count * clock)", "s",
@@ -257,7 +302,8 @@ Card kernel_card(const Work& work, const Gpu& gpu) {
                           "score distributions that rise along the scan");
       c.score_side("scoring");
       c.law("hytopk_scan_overhead", gpu.hytopk_scan_overhead);
-      c.counted("compactions", work.compactions, "1", "of lists of query blocks, expected");
+      c.counted("compactions", work.compactions, "1", "of lists of query blocks, expected",
+                &CountRule::compactions);
       c.law("hytopk_compaction_cycles", gpu.hytopk_compaction_cycles);
       c.define("compute",
                "scoring * (1 + hytopk_scan_overhead) + compactions * hytopk_compaction_cycles / "

@@ -152,11 +152,11 @@ void LayerBuilder::output_projection_backward() {
 
 void LayerBuilder::dsa_core_forward(const Selecting& what) {
   const std::int32_t latents =
-      b_.start(Stream::cp, "communication/cp", gather(c_.cp, latent_bytes()));
+      b_.start(Stream::cp, "communication/cp", gather(c_.cp, latent_bytes(), kLatentBytes));
   if (!c_.plan->overlap.cp) b_.wait(latents);
   if (spec_.index == IndexRole::computes && (what.score || what.loss)) {
     if (what.projections) index_projections_forward();
-    gather_keys(index_key_bytes());
+    gather_keys(index_key_bytes(), kIndexKeyBytes);
     if (what.score) select(what.topk);
     if (what.loss) train_indexer();
   }
@@ -186,6 +186,7 @@ void LayerBuilder::select(bool topk) {
     work.units /= share;
     work.tiles /= share;
     work.compactions /= share;
+    work.share /= share;
     b_.compute(part, work);
   };
   if (k_.selection == Selection::fused) {
@@ -214,7 +215,7 @@ void LayerBuilder::select(bool topk) {
   }
   if (topk && k_.indexer_tp == IndexerTp::sharded) {
     b_.communicate(Stream::tp, "communication/tp",
-                   gather(c_.tp, kFp32Bytes * real(tokens()) * real(c_.top_k())));
+                   gather(c_.tp, kFp32Bytes * real(tokens()) * real(c_.top_k()), kSelectionBytes));
   }
 }
 
@@ -229,17 +230,17 @@ void LayerBuilder::train_indexer() {
   b_.compute("indexer_loss/teacher", ops::indexer_teacher(shape, sparse_loss ? 1 : 2));
   const double row = sparse_loss ? real(c_.top_k()) : real(c_.plan->workload.seq_len);
   b_.communicate(Stream::tp, "communication/tp",
-                 all_reduce(c_.tp, kFp32Bytes * real(tokens()) * row));
+                 all_reduce(c_.tp, kFp32Bytes * real(tokens()) * row, kTeacherBytes));
   b_.compute("indexer_loss/gradient", ops::indexer_gradient(shape));
 }
 
 void LayerBuilder::dsa_core_backward() {
   b_.compute("attention/sparse_backward",
              ops::sparse_attention_backward(sparse(), k_.sparse_attention));
-  scatter_key_gradients(latent_bytes());
+  scatter_key_gradients(latent_bytes(), kLatentBytes);
   if (t_.indexer_loss == IndexerLoss::off || spec_.index != IndexRole::computes) return;
   // The indexer's input is detached: weight gradients only.
-  scatter_key_gradients(index_key_bytes());
+  scatter_key_gradients(index_key_bytes(), kIndexKeyBytes);
   const model::Indexer& x = m_.indexer;
   linear_backward(kIndexer, tokens(), x.num_heads * x.head_dim, index_query_input(),
                   Precision::bf16, false);

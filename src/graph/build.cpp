@@ -11,6 +11,15 @@ namespace hysim::graph {
 
 namespace {
 
+constexpr collectives::CountedFrom kEmbeddingBytes{
+    "gradients of the rank's embedding: vocabulary x hidden / tp x bytes of a gradient",
+    "src/graph/build.cpp",
+    "parallelism.tp training.gradient_dtype model.vocab_size model.hidden_size"};
+constexpr collectives::CountedFrom kBoundaryBytes{
+    "hidden state: 2 B x tokens of the rank x hidden", "src/ops/activations.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.tp "
+    "parallelism.sequence_parallel model.hidden_size"};
+
 ParameterShare share_of(const std::vector<model::Tensor>& tensors,
                         const topology::GroupSizes& sizes) {
   ParameterShare share;
@@ -155,6 +164,7 @@ void build_embedding_reduce(Program& program, const topology::Groups& groups,
         topology::shape_of({0, chunk.stage * groups.pp_stride}, gpus_per_node);
     program.embedding_reduce.bytes =
         Bytes(program.embedding_copy_parameters.dense * program.gradient_bytes);
+    program.embedding_reduce.counted = &kEmbeddingBytes;
   }
 }
 
@@ -213,6 +223,7 @@ Program build_training_step(const Plan& plan, std::int64_t gpus_per_node) {
     program.pipeline_send.kind = collectives::Kind::send_recv;
     program.pipeline_send.group = topology::shape_of({0, groups.pp_stride}, gpus_per_node);
     program.pipeline_send.bytes = ops::checkpoint_bytes(plan.model, context.shape);
+    program.pipeline_send.counted = &kBoundaryBytes;
   }
   for (const Scale& scale : plan.scale) {
     if (const ScaleName* name = find_scale_name(scale.name)) {

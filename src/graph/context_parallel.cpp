@@ -172,7 +172,7 @@ void LayerBuilder::exchange_heads(double bytes) {
   if (c_.cp_exchange.size <= 1) return;
   const auto elements = static_cast<std::int64_t>(bytes / kBf16Bytes);
   b_.compute("elementwise/reorder", ops::copy(elements));
-  b_.communicate(Stream::cp, kCpComm, all_to_all(c_.cp_exchange, bytes));
+  b_.communicate(Stream::cp, kCpComm, all_to_all(c_.cp_exchange, bytes, kHeadBytes));
   b_.compute("elementwise/reorder", ops::copy(elements));
 }
 
@@ -185,7 +185,7 @@ void LayerBuilder::dense_core_forward() {
   if (c_.cp_ring.size > 1) {
     ring_forward();
   } else {
-    gather_keys(key_value_bytes());
+    gather_keys(key_value_bytes(), kKeyValueBytes);
     b_.compute(kDenseForward, ops::dense_attention_forward(core));
   }
   exchange_heads(width * real(core.heads) * real(core.v_dim));  // outputs
@@ -198,9 +198,9 @@ void LayerBuilder::dense_core_backward() {
   if (c_.cp_ring.size > 1) {
     ring_backward();
   } else {
-    gather_keys(key_value_bytes());
+    gather_keys(key_value_bytes(), kKeyValueBytes);
     b_.compute(kDenseBackward, ops::dense_attention_backward(core));
-    scatter_key_gradients(key_value_bytes());
+    scatter_key_gradients(key_value_bytes(), kKeyValueBytes);
   }
   exchange_heads(width * real(core.heads) * real(core.qk_dim));
   exchange_heads(width * real(core.kv_heads) * real(core.qk_dim));
@@ -212,7 +212,8 @@ void LayerBuilder::dense_core_backward() {
 /// only once step i - 1 is done.
 void LayerBuilder::ring_forward() {
   const std::int64_t ring = c_.cp_ring.size;
-  const collectives::Collective pass = send_recv(c_.cp_ring, key_value_bytes() / real(ring));
+  const collectives::Collective pass =
+      send_recv(c_.cp_ring, key_value_bytes() / real(ring), kKeyValueBytes);
   for (std::int64_t step = 0; step < ring; ++step) {
     const std::int32_t next = step + 1 < ring ? b_.start(Stream::cp, kCpComm, pass) : -1;
     const ops::DenseAttention core = ring_step(step);
@@ -234,7 +235,8 @@ void LayerBuilder::ring_backward() {
   const double block = key_value_bytes() / real(ring);
   for (std::int64_t step = 0; step < ring; ++step) {
     const double parts = (step + 1 < ring ? 1.0 : 0.0) + (step > 0 ? 1.0 : 0.0);
-    const std::int32_t next = b_.start(Stream::cp, kCpComm, send_recv(c_.cp_ring, parts * block));
+    const std::int32_t next =
+        b_.start(Stream::cp, kCpComm, send_recv(c_.cp_ring, parts * block, kKeyValueBytes));
     const ops::DenseAttention core = ring_step(ring - 1 - step);
     b_.compute(kDenseBackward, ops::dense_attention_backward(core));
     b_.wait(next);

@@ -82,11 +82,13 @@ void LayerBuilder::moe_forward() {
     enter_tp();
     ffn_up_forward(m_.moe.shared_ffn, kSharedExpert);
   });
-  b_.communicate(Stream::ep, "communication/ep", gather(c_.etp, expert_tp_bytes()));
+  b_.communicate(Stream::ep, "communication/ep",
+                 gather(c_.etp, expert_tp_bytes(), kExpertRowBytes));
   grouped_forward(2 * expert_width(), m_.hidden);
   expert_activation(Pass::forward);
   grouped_forward(m_.hidden, expert_width());
-  b_.communicate(Stream::ep, "communication/ep", scatter(c_.etp, expert_tp_bytes()));
+  b_.communicate(Stream::ep, "communication/ep",
+                 scatter(c_.etp, expert_tp_bytes(), kExpertRowBytes));
   exchange(kBf16Bytes, [&] {
     ffn_down_forward(m_.moe.shared_ffn, kSharedExpert);
     leave_tp();
@@ -100,11 +102,13 @@ void LayerBuilder::moe_backward() {
     enter_tp();
     ffn_down_backward(m_.moe.shared_ffn, kSharedExpert);
   });
-  b_.communicate(Stream::ep, "communication/ep", gather(c_.etp, expert_tp_bytes()));
+  b_.communicate(Stream::ep, "communication/ep",
+                 gather(c_.etp, expert_tp_bytes(), kExpertRowBytes));
   grouped_backward(m_.hidden, expert_width());
   expert_activation(Pass::backward);
   grouped_backward(2 * expert_width(), m_.hidden);
-  b_.communicate(Stream::ep, "communication/ep", scatter(c_.etp, expert_tp_bytes()));
+  b_.communicate(Stream::ep, "communication/ep",
+                 scatter(c_.etp, expert_tp_bytes(), kExpertRowBytes));
   exchange(kBf16Bytes, [&] {
     ffn_up_backward(m_.moe.shared_ffn, kSharedExpert);
     leave_tp();

@@ -22,11 +22,13 @@ using ops::Precision;
 using ops::Selection;
 using topology::GroupShape;
 
-Collective ring(collectives::Kind kind, const GroupShape& group, double bytes) {
+Collective ring(collectives::Kind kind, const GroupShape& group, double bytes,
+                const collectives::CountedFrom& counted) {
   Collective op;
   op.kind = kind;
   op.group = group;
   op.bytes = Bytes(bytes);
+  op.counted = &counted;
   return op;
 }
 /// Which parts of selection run in each pass of a layer.
@@ -136,6 +138,7 @@ ops::Work times(ops::Work work, double n) {
   work.written *= n;
   work.tiles *= n;
   work.launches *= n;
+  work.share *= n;
   return work;
 }
 
@@ -201,30 +204,35 @@ void append(TaskList& list, const TaskList& tail) {
 
 }  // namespace
 
-Collective gather(const GroupShape& group, double bytes) {
-  return ring(collectives::Kind::all_gather, group, bytes);
+Collective gather(const GroupShape& group, double bytes, const collectives::CountedFrom& counted) {
+  return ring(collectives::Kind::all_gather, group, bytes, counted);
 }
-Collective scatter(const GroupShape& group, double bytes) {
-  return ring(collectives::Kind::reduce_scatter, group, bytes);
+Collective scatter(const GroupShape& group, double bytes, const collectives::CountedFrom& counted) {
+  return ring(collectives::Kind::reduce_scatter, group, bytes, counted);
 }
-Collective all_reduce(const GroupShape& group, double bytes) {
-  return ring(collectives::Kind::all_reduce, group, bytes);
+Collective all_reduce(const GroupShape& group, double bytes,
+                      const collectives::CountedFrom& counted) {
+  return ring(collectives::Kind::all_reduce, group, bytes, counted);
 }
 
-Collective all_to_all(const GroupShape& group, double bytes) {
+Collective all_to_all(const GroupShape& group, double bytes,
+                      const collectives::CountedFrom& counted) {
   Collective op;
   op.kind = collectives::Kind::all_to_all;
   op.group = group;
+  op.counted = &counted;
   op.nvlink_sent = Bytes(bytes * real(group.per_node - 1) / real(group.size));
   op.network_sent = Bytes(bytes * real(group.size - group.per_node) / real(group.size));
   return op;
 }
-Collective send_recv(const GroupShape& group, double bytes) {
-  return ring(collectives::Kind::send_recv, group, bytes);
+Collective send_recv(const GroupShape& group, double bytes,
+                     const collectives::CountedFrom& counted) {
+  return ring(collectives::Kind::send_recv, group, bytes, counted);
 }
 
 void enter_sequence_parallel(ListBuilder& b, const LayerContext& c) {
-  const Collective op = gather(c.tp, kBf16Bytes * real(c.tokens()) * real(c.plan->model.hidden));
+  const Collective op =
+      gather(c.tp, kBf16Bytes * real(c.tokens()) * real(c.plan->model.hidden), kHiddenBytes);
   if (c.plan->overlap.tp) {
     b.communicate_beside_next_matrix(Stream::tp, "communication/tp", op);
   } else {
@@ -234,7 +242,8 @@ void enter_sequence_parallel(ListBuilder& b, const LayerContext& c) {
 
 void leave_sequence_parallel(ListBuilder& b, const LayerContext& c) {
   const double bytes = kBf16Bytes * real(c.tokens()) * real(c.plan->model.hidden);
-  const Collective op = c.shape.sequence_parallel ? scatter(c.tp, bytes) : all_reduce(c.tp, bytes);
+  const Collective op = c.shape.sequence_parallel ? scatter(c.tp, bytes, kHiddenBytes)
+                                                  : all_reduce(c.tp, bytes, kHiddenBytes);
   if (c.plan->overlap.tp) {
     b.communicate_beside_last_matrix(Stream::tp, "communication/tp", op);
   } else {
@@ -328,12 +337,14 @@ Collective expert_exchange(const LayerContext& c, double bytes_per_value) {
   const model::Transformer& m = c.plan->model;
   Collective op;
   op.group = c.ep;
+  op.counted = &kRoutedBytes;
   const double tokens = real(c.tokens() / c.shape.tp);
   const double token_bytes = real(m.hidden) * bytes_per_value;
   const double imbalance = c.plan->training.expert_imbalance;
   if (c.plan->kernels.dispatcher == Dispatcher::alltoall) {
     // Into the fullest rank.
-    return all_to_all(c.ep, tokens * real(m.moe.experts_per_token) * token_bytes * imbalance);
+    return all_to_all(c.ep, tokens * real(m.moe.experts_per_token) * token_bytes * imbalance,
+                      kRoutedBytes);
   }
   // One copy of a token to every node that needs it over the network, then one to every rank. All
   // NICs of the fullest rank's node share what comes in for it.
@@ -392,15 +403,17 @@ LayerProgram build_embedding(Program& program, const LayerContext& c) {
   const model::Transformer& m = c.plan->model;
   LayerProgram layer;
   const Collective exchange =
-      c.shape.sequence_parallel ? scatter(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden))
-                                : all_reduce(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden));
+      c.shape.sequence_parallel
+          ? scatter(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden), kHiddenBytes)
+          : all_reduce(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden), kHiddenBytes);
   ListBuilder forward(program, layer.forward, "forward");
   forward.compute("vocabulary/embedding", ops::embedding(c.tokens(), m.hidden, Pass::forward));
   forward.communicate(Stream::tp, "communication/tp", exchange);
   ListBuilder backward(program, layer.backward, "backward");
   if (c.shape.sequence_parallel) {
-    backward.communicate(Stream::tp, "communication/tp",
-                         gather(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden)));
+    backward.communicate(
+        Stream::tp, "communication/tp",
+        gather(c.tp, kBf16Bytes * real(c.tokens()) * real(m.hidden), kHiddenBytes));
   }
   backward.compute("vocabulary/embedding", ops::embedding(c.tokens(), m.hidden, Pass::backward));
   return layer;

@@ -23,14 +23,57 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+/// What the bytes of the layers' collectives are counted from.
+inline constexpr collectives::CountedFrom kHiddenBytes{
+    "hidden state: 2 B x tokens of the cp rank x hidden", "src/graph/layer.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp model.hidden_size"};
+inline constexpr collectives::CountedFrom kLatentBytes{
+    "latent keys: 2 B x keys of the sequences x (kv_lora_rank + qk_rope_head_dim)",
+    "src/graph/layer_builder.h",
+    "workload.seq_len workload.micro_batch_size model.kv_lora_rank model.qk_rope_head_dim"};
+inline constexpr collectives::CountedFrom kIndexKeyBytes{
+    "index keys: 2 B x keys of the sequences x index_head_dim", "src/graph/layer_builder.h",
+    "workload.seq_len workload.micro_batch_size model.index_head_dim"};
+inline constexpr collectives::CountedFrom kKeyValueBytes{
+    "keys and values: 2 B x keys x key heads of the rank x (key + value width)",
+    "src/graph/context_parallel.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.cp_comm parallelism.tp "
+    "model.num_key_value_heads model.head_dim"};
+inline constexpr collectives::CountedFrom kHeadBytes{
+    "heads for tokens: 2 B x tokens x heads of the rank x width", "src/graph/context_parallel.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.cp_comm parallelism.tp "
+    "model.num_attention_heads model.num_key_value_heads model.head_dim"};
+inline constexpr collectives::CountedFrom kRoutedBytes{
+    "routed tokens: copies of tokens x hidden x bytes of a value, by what routing sends where",
+    "src/graph/layer.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.tp parallelism.ep "
+    "kernels.dispatcher training.precision training.expert_imbalance model.num_experts_per_tok "
+    "model.n_routed_experts model.hidden_size"};
+inline constexpr collectives::CountedFrom kExpertRowBytes{
+    "rows of the experts: 2 B x rows of the fullest rank x hidden", "src/graph/layer_builder.h",
+    "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.tp parallelism.etp "
+    "training.expert_imbalance model.num_experts_per_tok model.hidden_size"};
+inline constexpr collectives::CountedFrom kSelectionBytes{
+    "selections: 4 B x tokens x index_topk", "src/graph/attention_tasks.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp model.index_topk"};
+inline constexpr collectives::CountedFrom kTeacherBytes{
+    "teacher of the indexer: 4 B x tokens x selected or all keys", "src/graph/attention_tasks.cpp",
+    "workload.seq_len workload.micro_batch_size parallelism.cp training.indexer.loss "
+    "model.index_topk"};
+
 /// Ring collectives over a group by their nccl-tests size.
-collectives::Collective gather(const topology::GroupShape& group, double bytes);
-collectives::Collective scatter(const topology::GroupShape& group, double bytes);
-collectives::Collective all_reduce(const topology::GroupShape& group, double bytes);
+collectives::Collective gather(const topology::GroupShape& group, double bytes,
+                               const collectives::CountedFrom& counted);
+collectives::Collective scatter(const topology::GroupShape& group, double bytes,
+                                const collectives::CountedFrom& counted);
+collectives::Collective all_reduce(const topology::GroupShape& group, double bytes,
+                                   const collectives::CountedFrom& counted);
 /// Every rank sends an equal part of its `bytes` to every rank of the group.
-collectives::Collective all_to_all(const topology::GroupShape& group, double bytes);
+collectives::Collective all_to_all(const topology::GroupShape& group, double bytes,
+                                   const collectives::CountedFrom& counted);
 /// Every rank sends `bytes` to its neighbour.
-collectives::Collective send_recv(const topology::GroupShape& group, double bytes);
+collectives::Collective send_recv(const topology::GroupShape& group, double bytes,
+                                  const collectives::CountedFrom& counted);
 
 /// Boundaries of tensor parallelism: the hidden state is gathered before a column-parallel product
 /// and scattered after a row-parallel one (without sequence parallelism: one all-reduce).
@@ -92,11 +135,11 @@ class LayerBuilder {
   void leave_tp() { leave_sequence_parallel(b_, c_); }
   /// Backward gathers the column-parallel input again for the weight gradient.
   void regather() { enter_tp(); }
-  void gather_keys(double bytes) {
-    b_.communicate(Stream::cp, kCpComm, gather(c_.cp_gather, bytes));
+  void gather_keys(double bytes, const collectives::CountedFrom& counted) {
+    b_.communicate(Stream::cp, kCpComm, gather(c_.cp_gather, bytes, counted));
   }
-  void scatter_key_gradients(double bytes) {
-    b_.communicate(Stream::cp, kCpComm, scatter(c_.cp_gather, bytes));
+  void scatter_key_gradients(double bytes, const collectives::CountedFrom& counted) {
+    b_.communicate(Stream::cp, kCpComm, scatter(c_.cp_gather, bytes, counted));
   }
 
   // --- grouped-query attention ---

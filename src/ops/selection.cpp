@@ -19,6 +19,65 @@ constexpr std::int64_t kBlockColumns = 128;
 constexpr double kNaiveReads = 3.0;
 constexpr double kNaiveWrites = 3.0;
 
+constexpr const char* kWhere = "src/ops/selection.cpp";
+constexpr const char* kSettings =
+    "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.cp_layout "
+    "parallelism.tp kernels.indexer_tp kernels.key_crop kernels.score_chunk_rows "
+    "kernels.score_chunk_bytes kernels.score_head_multiple model.index_topk model.index_n_heads";
+
+constexpr CountRule kScore{
+    .what = "scores of a rank's queries with the keys they see",
+    .where = kWhere,
+    .settings = kSettings,
+    .names = "pairs queries heads head_dim e keys_read",
+    .flops = "2 * pairs * heads * head_dim",
+    .read = "e * head_dim * (keys_read + queries * heads)",
+    .units = "pairs",
+    .heads = "heads",
+};
+constexpr CountRule hytopk_rule() {
+  CountRule rule = kScore;
+  rule.what = "scores of a rank's queries with the keys they see, and the best top_k of each";
+  rule.names = "pairs queries heads head_dim e keys_read top_k compactions_of_rows";
+  rule.written = "4 * queries * top_k";
+  rule.compactions = "compactions_of_rows / max(1, floor(128 / heads))";
+  return rule;
+}
+constexpr CountRule kHytopk = hytopk_rule();
+constexpr CountRule kTopk{
+    .what = "pass over the score table, a row a query",
+    .where = kWhere,
+    .settings = kSettings,
+    .names = "queries keys_a_row top_k",
+    .written = "4 * queries * top_k",
+    .units = "queries * keys_a_row",
+};
+constexpr CountRule kTableWrite{
+    .what = "scores of a rank's queries with the keys they see, written in fp32",
+    .where = kWhere,
+    .settings = kSettings,
+    .names = "pairs",
+    .written = "4 * pairs",
+};
+constexpr CountRule kTableClean{
+    .what = "-inf written where a query may not see",
+    .where = kWhere,
+    .settings = kSettings,
+    .names = "queries keys_a_row pairs",
+    .written = "4 * (queries * keys_a_row - pairs)",
+};
+constexpr CountRule kNaive{
+    .what = "scores of every head with every key of the row, in fp32 and unfused",
+    .where = kWhere,
+    .settings = kSettings,
+    .names = "queries keys_a_row heads head_dim",
+    .flops = "2 * queries * keys_a_row * heads * head_dim",
+    .read = "3 * 4 * queries * keys_a_row * heads",
+    .written = "3 * 4 * queries * keys_a_row * heads + 4 * queries * keys_a_row",
+    .tiles = "queries * keys_a_row / (128 * 128) * heads",
+    .depth = "head_dim",
+};
+
 std::int64_t row_keys(const SelectionShape& shape, const Segment& segment) {
   return shape.key_crop == KeyCrop::none ? shape.sequence_keys : segment.kv_len();
 }
@@ -35,6 +94,9 @@ Work table_pass(Kernel kernel, double elements, const SelectionShape& shape, std
   work.units = elements;
   work.written = Bytes(kFp32Bytes * real(query_count(shape.segments)) * real(shape.top_k));
   work.launches = real(chunks);
+  const double queries = real(query_count(shape.segments));
+  work.rule = &kTopk;
+  work.sizes = {queries, elements / queries, real(shape.top_k)};
   return work;
 }
 
@@ -86,6 +148,13 @@ Work index_score(const SelectionShape& shape, std::int64_t chunks) {
   work.read = Bytes(element_bytes(shape.precision) * real(shape.head_dim) *
                     (keys_per_chunk * real(chunks) + queries * real(shape.heads)));
   work.launches = real(chunks);
+  work.rule = &kScore;
+  work.sizes = {pairs,
+                queries,
+                real(shape.heads),
+                real(shape.head_dim),
+                element_bytes(shape.precision),
+                keys_per_chunk * real(chunks)};
   return work;
 }
 
@@ -93,6 +162,8 @@ Work table_write(const SelectionShape& shape) {
   Work work;
   work.written = Bytes(kFp32Bytes * real(causal_pairs(shape.segments)));
   work.launches = 0.0;  // part of the scoring kernel
+  work.rule = &kTableWrite;
+  work.sizes = {real(causal_pairs(shape.segments))};
   return work;
 }
 
@@ -101,6 +172,9 @@ Work table_clean(const SelectionShape& shape, std::int64_t chunks) {
   work.written =
       Bytes(kFp32Bytes * (real(table_elements(shape)) - real(causal_pairs(shape.segments))));
   work.launches = real(chunks);
+  const double queries = real(query_count(shape.segments));
+  work.rule = &kTableClean;
+  work.sizes = {queries, real(table_elements(shape)) / queries, real(causal_pairs(shape.segments))};
   return work;
 }
 
@@ -125,6 +199,9 @@ Work naive_score(const SelectionShape& shape) {
   work.tiles = elements / (128.0 * 128.0) * real(shape.heads);
   work.depth = real(shape.head_dim);
   work.launches = 4.0;
+  const double queries = real(query_count(shape.segments));
+  work.rule = &kNaive;
+  work.sizes = {queries, elements / queries, real(shape.heads), real(shape.head_dim)};
   return work;
 }
 
@@ -153,6 +230,9 @@ Work hytopk(const SelectionShape& shape) {
   // The queries of a block compact at the same time on different warpgroups.
   const std::int64_t block = std::max<std::int64_t>(1, kBlockColumns / shape.heads);
   work.compactions = rows_compactions / real(block);
+  work.rule = &kHytopk;
+  work.sizes[6] = k;
+  work.sizes[7] = rows_compactions;
   return work;
 }
 

@@ -2,6 +2,7 @@
 // hardware number appears here; src/cost turns Work into time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "hysim/units.h"
@@ -30,6 +31,26 @@ enum class Kernel {
   stream,  // bound by streaming HBM traffic
 };
 
+/// How a Work was counted, for people: a formula for each number over the sizes it was counted
+/// from, in the grammar of config/formula.h. nullptr where the number is zero. A test computes them
+/// again.
+struct CountRule {
+  const char* what = "";      // "gradient of the weights, B[m,n] += A'[m,k] C[k,n]"
+  const char* where = "";     // the file that counts the same
+  const char* settings = "";  // what the sizes hang on, apart by spaces: "workload.seq_len ..."
+  const char* names = "";     // of Work::sizes in order, apart by spaces: "m n k batch"
+  const char* flops = nullptr;
+  const char* read = nullptr;
+  const char* written = nullptr;
+  const char* gathered = nullptr;
+  const char* scattered = nullptr;
+  const char* units = nullptr;
+  const char* heads = nullptr;
+  const char* tiles = nullptr;
+  const char* depth = nullptr;
+  const char* compactions = nullptr;
+};
+
 /// One kernel, or `launches` alike ones, of one rank.
 struct Work {
   Kernel kernel = Kernel::stream;
@@ -46,6 +67,10 @@ struct Work {
   double depth = 0.0;        // length of the inner product (gemm, grouped_gemm)
   double compactions = 0.0;  // hytopk: compactions summed over query blocks
   double launches = 1.0;
+  // Says where the numbers are from; no time hangs on it.
+  const CountRule* rule = nullptr;
+  std::array<double, 8> sizes{};  // what the rule's names stand for
+  double share = 1.0;             // of what the rule gives, heads and depth apart
 
   Flops total_flops() const { return flops + vector_flops; }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,9 @@ class Documents {
       take(line, job_.stack.launch_gap, stack_, *figure);
     } else if (const auto setting = after(key, "scenario/")) {
       line.source = InputSource{scenario_, "/" + std::string(*setting), "setting", "", ""};
+    } else if (const auto settings = after(key, "counted/")) {
+      line.counted_from = with_values(*settings);
+      if (!line.counted_from.empty()) line.source->text += "; from " + line.counted_from;
     }
   }
 
@@ -95,6 +99,42 @@ class Documents {
        &topology::Cluster::host_bandwidth},
   };
 
+  /// "workload.seq_len model.hidden_size" -> "workload.seq_len 1M, model.hidden_size 6144".
+  std::string with_values(std::string_view settings) const {
+    std::string text;
+    while (!settings.empty()) {
+      const std::size_t end = std::min(settings.find(' '), settings.size());
+      const std::string_view key = settings.substr(0, end);
+      settings.remove_prefix(std::min(end + 1, settings.size()));
+      const std::string value = value_of(key);
+      if (!value.empty()) text += (text.empty() ? "" : ", ") + std::string(key) + " " + value;
+    }
+    return text;
+  }
+  /// Of a setting of the scenario or a key of the model; "" where there is none.
+  std::string value_of(std::string_view key) const {
+    const model::Transformer& m = job_.plan.model;
+    const std::pair<std::string_view, std::int64_t> figures[] = {
+        {"model.hidden_size", m.hidden},
+        {"model.vocab_size", m.vocab},
+        {"model.num_attention_heads", m.attention.num_heads},
+        {"model.num_key_value_heads", m.attention.num_kv_heads},
+        {"model.head_dim", m.attention.head_dim},
+        {"model.kv_lora_rank", m.attention.kv_lora_rank},
+        {"model.qk_rope_head_dim", m.attention.qk_rope_head_dim},
+        {"model.index_n_heads", m.indexer.num_heads},
+        {"model.index_head_dim", m.indexer.head_dim},
+        {"model.index_topk", m.indexer.top_k},
+        {"model.num_experts_per_tok", m.moe.experts_per_token},
+        {"model.n_routed_experts", m.moe.num_experts},
+    };
+    for (const auto& [name, figure] : figures) {
+      if (name == key) return figure > 0 ? std::to_string(figure) : "";
+    }
+    const config::Node* const node = config::find_path(job_.resolved, key);
+    if (node == nullptr || node->is_null()) return "";
+    return node->is_string() ? node->as_string() : config::to_text(*node);
+  }
   std::string text_at(std::string_view path) const {
     const config::Node* const node = config::find_path(job_.resolved, path);
     return node != nullptr && node->is_string() ? node->as_string() : "";

@@ -30,6 +30,32 @@ using graph::Program;
 using graph::Stream;
 using graph::TaskList;
 
+constexpr collectives::CountedFrom kReplicaBytes{
+    "parameters of the rank x bytes of a gradient, or 2 B of a weight", "src/graph/build.cpp",
+    "parallelism.tp parallelism.pp parallelism.ep parallelism.etp parallelism.zero "
+    "parallelism.hsdp_shard training.gradient_dtype"};
+constexpr collectives::CountedFrom kNormBytes{"norm of all gradients: one fp64 sum",
+                                              "src/predict/evaluate.cpp", ""};
+
+config::Origin of_batch(std::string text) {
+  return {std::move(text), "src/graph/plan.h",
+          "workload.global_batch_size workload.micro_batch_size parallelism.tp parallelism.cp "
+          "parallelism.pp cluster"};
+}
+/// A number that running a recurrence over the printed times gives, or counting its tasks.
+config::Origin of_run(std::string text, std::string where) {
+  return {std::move(text), std::move(where),
+          "parallelism.schedule parallelism.pp parallelism.vpp parallelism.pipeline_layout "
+          "training.recompute"};
+}
+config::Origin of_copies() {
+  return of_run("by running every layer and its copy", "src/graph/offload.cpp");
+}
+config::Origin of_tasks() {
+  return of_run("launches of the kernels of the stage's layers", "src/graph/layer.cpp");
+}
+config::Origin of_list() { return of_run("by running the tasks", "src/predict/streams.cpp"); }
+
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// One task list: what each task takes, and which tasks make up the list's span.
@@ -92,12 +118,18 @@ class StepExplainer {
     // The shapes of kernels hang on micro_batch_size and dp, so no sheet offers these to be moved.
     const NodeId together =
         c_.input("sequences", real(settings.micro_batch_size * settings.dp), "1",
-                 "of a micro-batch on all replicas: micro_batch_size x dp");
+                 "of a micro-batch on all replicas",
+                 of_batch("micro_batch_size x dp: " + std::to_string(settings.micro_batch_size) +
+                          " x " + std::to_string(settings.dp)));
     micro_batches_ =
         c_.define("micro_batches", "batch / sequences", {{"batch", batch}, {"sequences", together}},
                   "1", "that a pipeline works through in a step");
     scheduled_ = c_.input("scheduled", real(program_.micro_batches), "1",
-                          "micro-batches that the schedule was run for");
+                          "micro-batches that the schedule was run for",
+                          of_batch("global_batch_size / (micro_batch_size x dp): " +
+                                   std::to_string(settings.global_batch_size) + " / (" +
+                                   std::to_string(settings.micro_batch_size) + " x " +
+                                   std::to_string(settings.dp) + ")"));
     explain_layers();
     explain_chunks();
     close_step();
@@ -120,8 +152,10 @@ class StepExplainer {
     if (factor == 1.0) return time;
     const auto [scale, is_new] = scales_.try_emplace(factor, 0);
     if (is_new) {
-      scale->second = c_.input("scale_" + std::to_string(scales_.size()), factor, "1",
-                               "what-if factor of the scenario's scale section");
+      scale->second =
+          c_.input("scale_" + std::to_string(scales_.size()), factor, "1",
+                   "what-if factor of the scenario's scale section",
+                   {"product of the factors that name the task", "src/graph/scale.cpp", "scale"});
     }
     const auto [result, first] = scaled_.try_emplace({time, factor}, 0);
     if (first) {
@@ -163,16 +197,18 @@ class StepExplainer {
         weight.emplace_back(1.0, time);
         weight.emplace_back(launches, launch_gap_);
         if (placed_[i].lost > 0.0) {
-          weight.emplace_back(1.0, c_.input(symbol + "_weights_lost", placed_[i].lost, "s",
-                                            "to the SMs of a dispatch beside the kernel"));
+          weight.emplace_back(1.0,
+                              c_.input(symbol + "_weights_lost", placed_[i].lost, "s",
+                                       "to the SMs of a dispatch beside the kernel", of_list()));
         }
       }
       note(list, i);
     }
     span.emplace_back(lines.launches, launch_gap_);
     if (lines.lost > 0.0) {
-      span.emplace_back(1.0, c_.input(symbol + "_lost", lines.lost, "s",
-                                      "by kernels to the SMs of a dispatch beside them"));
+      span.emplace_back(1.0,
+                        c_.input(symbol + "_lost", lines.lost, "s",
+                                 "by kernels to the SMs of a dispatch beside them", of_list()));
     }
     lines.span = c_.sum(symbol, span, meaning);
     lines.weight = splits_backward()
@@ -231,6 +267,7 @@ class StepExplainer {
         op.kind = of;
         op.group = group;
         op.bytes = Bytes(parameters * bytes_per_parameter);
+        op.counted = &kReplicaBytes;
         op.tiered = program_.hierarchical;
         terms.emplace_back(1.0, scaled(collective_time(op), program_.replica_scale));
       };
@@ -335,12 +372,12 @@ class StepExplainer {
     for (std::int64_t i = 0; i < chunk.mtp; ++i) add(program_.mtp, mtp_);
     std::reverse(down.begin(), down.end());
     const std::string by = ", by running every layer and its copy";
-    const NodeId to =
-        c_.input("to_host_" + name, std::max(0.0, graph::offloaded_forward(up) - forward_sum), "s",
-                 "a forward of chunk " + name + " waits for copies to host memory" + by);
-    const NodeId from =
-        c_.input("from_host_" + name, std::max(0.0, graph::offloaded_backward(down) - backward_sum),
-                 "s", "a backward of chunk " + name + " waits for copies from host memory" + by);
+    const NodeId to = c_.input(
+        "to_host_" + name, std::max(0.0, graph::offloaded_forward(up) - forward_sum), "s",
+        "a forward of chunk " + name + " waits for copies to host memory" + by, of_copies());
+    const NodeId from = c_.input(
+        "from_host_" + name, std::max(0.0, graph::offloaded_backward(down) - backward_sum), "s",
+        "a backward of chunk " + name + " waits for copies from host memory" + by, of_copies());
     forward.emplace_back(1.0, to);
     backward.emplace_back(1.0, from);
     if (chunk.stage != evaluation_.critical_stage) return;
@@ -351,7 +388,10 @@ class StepExplainer {
   /// Copies of the critical stage: what shows and what is hidden.
   void offload_leaves() {
     if (!program_.offloads) return;
-    const NodeId bytes = c_.input("offloaded", offloaded_, "B", "a micro-batch and direction");
+    const NodeId bytes = c_.input("offloaded", offloaded_, "B", "a micro-batch and direction",
+                                  {"what layers of the stage send", "src/graph/build.cpp",
+                                   "training.offload.activations training.offload.indices "
+                                   "training.recompute workload.seq_len"});
     const NodeId rate = c_.setting("host_bandwidth", machine_.network.host.value.si(),
                                    "cluster/host_bandwidth", "");
     const NodeId busy = c_.define(
@@ -382,7 +422,8 @@ class StepExplainer {
       const std::string symbol = prefix + "end_" + std::to_string(s);
       if (counts.empty()) {
         nodes.push_back(c_.input(symbol, result.stage_end[s], "s",
-                                 "end of the stage's last micro-batch, by simulation"));
+                                 "end of the stage's last micro-batch, by simulation",
+                                 of_run("by running the schedule", "src/graph/schedule.cpp")));
         continue;
       }
       Terms terms;
@@ -461,7 +502,8 @@ class StepExplainer {
         std::max(0.0, graph::run_sharded(times) - real(program_.micro_batches) * compute);
     lines.reduce_exposed = c_.input(
         "sharded_exposed", exposed, "s",
-        "of both what no computation covers, by running every layer's gathers and reductions");
+        "of both what no computation covers, by running every layer's gathers and reductions",
+        of_run("by running the traffic of every micro-batch", "src/graph/sharded.cpp"));
     lines.gather_exposed = zero_;
     return lines;
   }
@@ -575,6 +617,7 @@ class StepExplainer {
     norm.kind = collectives::Kind::all_reduce;
     norm.group = program_.world;
     norm.bytes = Bytes(8.0);
+    norm.counted = &kNormBytes;
     synchronised_ =
         c_.sum("synchronised",
                {{1.0, scaled(collective_time(program_.embedding_reduce), program_.replica_scale)},
@@ -625,9 +668,10 @@ class StepExplainer {
     const OptimizerLines& optimizer = optimizers_[at(stage)];
 
     // Gaps between kernels.
-    const NodeId kernels =
-        c_.input("kernels", launches_, "1", "launched on the critical path of a micro-batch");
-    const NodeId updates = c_.input("update_kernels", optimizer.launches, "1", "of the optimizer");
+    const NodeId kernels = c_.input("kernels", launches_, "1",
+                                    "launched on the critical path of a micro-batch", of_tasks());
+    const NodeId updates = c_.input("update_kernels", optimizer.launches, "1", "of the optimizer",
+                                    of_run("gradient norm and Adam", "src/ops/elementwise.cpp"));
     const NodeId launch = c_.define("time", "launch_gap * (micro_batches * kernels + updates)",
                                     {{"launch_gap", launch_gap_},
                                      {"micro_batches", micro_batches_},
@@ -635,8 +679,8 @@ class StepExplainer {
                                      {"updates", updates}},
                                     "s", "gaps between kernels");
     set_critical("launch", launch, "every kernel of the critical path pays one gap");
-    const NodeId hidden =
-        c_.input("kernels", launches_overlapped_, "1", "launched beside the critical path");
+    const NodeId hidden = c_.input("kernels", launches_overlapped_, "1",
+                                   "launched beside the critical path", of_tasks());
     set_overlapped(
         "launch",
         c_.define(
@@ -649,7 +693,8 @@ class StepExplainer {
     const auto lost = [&](double seconds) {
       const NodeId one = c_.input("lost", seconds, "s",
                                   "a micro-batch, by kernels to the SMs of a dispatch beside them; "
-                                  "each runs at 1 - dispatch_sms / sm_count of its rate meanwhile");
+                                  "each runs at 1 - dispatch_sms / sm_count of its rate meanwhile",
+                                  of_list());
       return c_.define("time", "micro_batches * lost",
                        {{"micro_batches", micro_batches_}, {"lost", one}}, "s", "over the step");
     };
@@ -698,8 +743,9 @@ class StepExplainer {
                                "of the stage with most work");
     const NodeId idle = c_.define("idle", "max(0, step - work)",
                                   {{"step", result_.step}, {"work", work}}, "s", "the stage waits");
-    const NodeId sends =
-        c_.input("sends", sends_of(stage), "1", "messages of the stage, forward and backward");
+    const NodeId sends = c_.input(
+        "sends", sends_of(stage), "1", "messages of the stage, forward and backward",
+        of_run("micro-batches x (2 vpp - ends of the pipeline)", "src/predict/explain_step.cpp"));
     const NodeId sending = c_.define("sending", "sends * send", {{"sends", sends}, {"send", send_}},
                                      "s", "all its messages");
     const NodeId pp = c_.define("time", "max(0, min(min(idle, sending), makespan - without))",

@@ -20,10 +20,10 @@ std::string number_text(double value) {
 
 /// A card as one text, to find equal ones.
 std::string identity(const config::Card& card) {
-  std::string text = card.title;
+  std::string text = card.title + '\n' + card.use;
   for (const config::CardLine& line : card.lines) {
     text += '\n' + line.symbol + '=' + line.formula + '=' + number_text(line.value) + '=' +
-            line.document_key;
+            line.document_key + '=' + line.origin.counted;
   }
   return text;
 }
@@ -48,7 +48,7 @@ NodeId Calculation::add(const config::Card& card) {
   const std::string text = identity(card);
   if (const auto found = known_cards_.find(text); found != known_cards_.end()) return found->second;
   const int index = static_cast<int>(cards_.size());
-  cards_.push_back({card.title, card.leaves_out, card.where});
+  cards_.push_back({card.title, card.leaves_out, card.where, card.use});
   std::map<std::string, NodeId> names;
   NodeId last = 0;
   for (const config::CardLine& line : card.lines) {
@@ -58,7 +58,7 @@ NodeId Calculation::add(const config::Card& card) {
       continue;
     }
     Node node{line.symbol,  line.formula, {},          line.value, line.unit,
-              line.meaning, "",           line.source, index};
+              line.meaning, "",           line.source, index,      line.origin};
     for (const std::string& symbol : config::symbols_of(line.formula)) {
       if (const auto found = names.find(symbol); found != names.end()) {
         node.names.emplace_back(symbol, found->second);
@@ -70,12 +70,14 @@ NodeId Calculation::add(const config::Card& card) {
   return known_cards_[text] = last;
 }
 
-NodeId Calculation::input(std::string symbol, double value, std::string unit, std::string meaning) {
+NodeId Calculation::input(std::string symbol, double value, std::string unit, std::string meaning,
+                          config::Origin origin) {
   Node node;
   node.symbol = std::move(symbol);
   node.value = value;
   node.unit = std::move(unit);
   node.meaning = std::move(meaning);
+  node.origin = std::move(origin);
   return push(std::move(node));
 }
 
@@ -189,8 +191,19 @@ Sheet Calculation::sheet(NodeId result, std::vector<std::string>& keys) const {
     line.card = node.card < 0 ? -1 : cards.at(node.card);
     if (!node.source.empty())
       line.source = InputSource{"source code", "", "published", node.source, ""};
+    std::string key = node.document_key;
+    if (const config::Origin& origin = node.origin; !origin.where.empty()) {
+      std::string text = origin.counted;
+      if (line.card >= 0) {
+        const std::string& use = sheet.cards[static_cast<std::size_t>(line.card)].use;
+        if (!use.empty() && use != text) text += "; " + use;
+      }
+      line.counted = origin.counted;
+      line.source = InputSource{origin.where, "", "counted", std::move(text), ""};
+      key = "counted/" + origin.settings;
+    }
     sheet.lines.push_back(std::move(line));
-    keys.push_back(node.document_key);
+    keys.push_back(std::move(key));
   }
   return sheet;
 }

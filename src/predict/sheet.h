@@ -24,7 +24,8 @@ class Calculation {
   /// The result of a card. Cards with the same lines are one.
   NodeId add(const config::Card& card);
   /// An input or formula of the step itself. `names` binds the symbols of the formula.
-  NodeId input(std::string symbol, double value, std::string unit, std::string meaning);
+  NodeId input(std::string symbol, double value, std::string unit, std::string meaning,
+               config::Origin origin);
   NodeId setting(std::string symbol, double value, std::string document_key, std::string meaning);
   NodeId define(std::string symbol, std::string formula,
                 std::vector<std::pair<std::string, NodeId>> names, std::string unit,
@@ -36,7 +37,8 @@ class Calculation {
   double value(NodeId node) const { return nodes_[node].value; }
 
   /// What `result` rests on, inputs first, under symbols that are unique among them. Sources of
-  /// documents are left to the caller: `keys` gets the document key of every line.
+  /// documents are left to the caller: `keys` gets the document key of every line, of a count
+  /// "counted/" and the settings it hangs on.
   Sheet sheet(NodeId result, std::vector<std::string>& keys) const;
 
  private:
@@ -50,6 +52,7 @@ class Calculation {
     std::string document_key;
     std::string source;
     int card = -1;
+    config::Origin origin;
   };
 
   NodeId push(Node node);

@@ -49,7 +49,8 @@ Node node_of(const LeafExplanation& leaf) {
   for (const FormulaCard& card : leaf.sheet.cards) {
     cards.push_back(Node::object({{"title", text(card.title)},
                                   {"leaves_out", text(card.leaves_out)},
-                                  {"where", text(card.where)}}));
+                                  {"where", text(card.where)},
+                                  {"use", text(card.use)}}));
   }
   Node::Array lines;
   for (const FormulaLine& line : leaf.sheet.lines) lines.push_back(node_of(line));

@@ -52,6 +52,21 @@ std::string with_meaning(const std::string& formula, const std::string& meaning)
   return meaning.empty() ? formula : formula + "  # " + meaning;
 }
 
+/// Whether a line stands in a document, and not in the tables of counts and formulas.
+bool is_read(const FormulaLine& line) { return line.source && line.source->kind != "counted"; }
+
+/// "src/ops/linear.cpp from workload.seq_len 1M, ..."
+std::string counted_where(const FormulaLine& line) {
+  if (!line.source) return "";
+  return line.source->document + (line.counted_from.empty() ? "" : " from " + line.counted_from);
+}
+
+/// "# on the tensor pipe: 2 * m * n * k" of an input; its use says the rest.
+std::string count_text(const FormulaLine& line, const std::string& use) {
+  const bool said = line.counted.empty() || line.counted == use;
+  return "# " + line.meaning + (said ? "" : ": " + line.counted);
+}
+
 /// A symbol without the number of its card.
 std::string base_of(const FormulaLine& line, const Sheet& sheet) {
   if (line.card < 0 || sheet.cards.size() < 2) return line.symbol;
@@ -98,6 +113,7 @@ std::vector<Uses> uses_of(const Sheet& sheet) {
     std::string text = sheet.cards[i].title;
     for (const FormulaLine* line : lines) {
       text += '\n' + bases.at(line->symbol) + '=' + without_numbers(line->formula, bases);
+      if (line->counted != sheet.cards[i].use) text += '#' + line->counted;
     }
     const auto known = std::find(texts.begin(), texts.end(), text);
     const auto index = static_cast<std::size_t>(known - texts.begin());
@@ -123,14 +139,41 @@ void add_formulas(Document& document, const Sheet& sheet) {
   document.add(Heading{"Formula"});
   Table table = formula_table();
   for (auto line = sheet.lines.rbegin(); line != sheet.lines.rend(); ++line) {
-    if (line->card >= 0 || line->source) continue;
+    if (line->card >= 0 || is_read(*line)) continue;
     table.rows.push_back(
         Row{{line->symbol,
-             line->formula.empty() ? "# " + line->meaning
+             line->formula.empty() ? count_text(*line, "") + "; " + counted_where(*line)
                                    : with_meaning("= " + line->formula, line->meaning),
              value_text(*line)}});
   }
   document.add(std::move(table));
+}
+
+/// What every use of a law is for, with the sizes its counts are made of.
+void add_uses(Document& document, const Sheet& sheet, const Uses& uses) {
+  Bullets bullets;
+  for (const int card : uses.cards) {
+    const std::string& use = sheet.cards[static_cast<std::size_t>(card)].use;
+    if (use.empty()) continue;
+    bullets.items.push_back(uses.cards.size() == 1 ? use
+                                                   : "_" + std::to_string(card + 1) + ": " + use);
+  }
+  if (!bullets.items.empty()) document.add(std::move(bullets));
+}
+
+/// Where a law's numbers were counted, and from which settings.
+void add_counted(Document& document, const Uses& uses) {
+  std::vector<std::string> places;
+  for (const auto& lines : uses.lines) {
+    for (const FormulaLine* line : lines) {
+      if (!line->source || is_read(*line)) continue;
+      std::string place = "counted by " + counted_where(*line);
+      if (std::find(places.begin(), places.end(), place) == places.end()) {
+        places.push_back(std::move(place));
+      }
+    }
+  }
+  if (!places.empty()) document.add(Bullets{std::move(places)});
 }
 
 void add_law(Document& document, const Sheet& sheet, const Uses& uses) {
@@ -141,28 +184,30 @@ void add_law(Document& document, const Sheet& sheet, const Uses& uses) {
   document.add(Heading{title});
   document.add(
       Paragraph{card.where + (card.leaves_out.empty() ? "" : "; leaves out: " + card.leaves_out)});
+  add_uses(document, sheet, uses);
   const auto bases = bases_of(sheet);
   Table table = formula_table();
   for (const FormulaLine* line : uses.lines.front()) {
-    if (line->source) continue;
+    if (is_read(*line)) continue;
     const std::string formula = one ? line->formula : without_numbers(line->formula, bases);
-    table.rows.push_back(
-        Row{{one ? line->symbol : bases.at(line->symbol),
-             formula.empty() ? "# " + line->meaning : with_meaning("= " + formula, line->meaning),
-             one ? value_text(*line) : ""}});
+    table.rows.push_back(Row{{one ? line->symbol : bases.at(line->symbol),
+                              formula.empty() ? count_text(*line, card.use)
+                                              : with_meaning("= " + formula, line->meaning),
+                              one ? value_text(*line) : ""}});
   }
   document.add(std::move(table));
+  add_counted(document, uses);
   if (one) return;
 
   Table numbers;
   numbers.columns.push_back({"use", Align::left});
   for (const FormulaLine* line : uses.lines.front()) {
-    if (!line->source) numbers.columns.push_back({bases.at(line->symbol), Align::right});
+    if (!is_read(*line)) numbers.columns.push_back({bases.at(line->symbol), Align::right});
   }
   for (std::size_t i = 0; i < uses.cards.size(); ++i) {
     Row row{{"_" + std::to_string(uses.cards[i] + 1)}};
     for (const FormulaLine* line : uses.lines[i]) {
-      if (!line->source) row.cells.emplace_back(value_text(*line));
+      if (!is_read(*line)) row.cells.emplace_back(value_text(*line));
     }
     numbers.rows.push_back(std::move(row));
   }
@@ -179,7 +224,7 @@ std::string kind_text(const InputSource& source) {
 void add_inputs(Document& document, const Sheet& sheet) {
   std::vector<std::string> documents;
   for (const FormulaLine& line : sheet.lines) {
-    if (!line.source) continue;
+    if (!is_read(line)) continue;
     if (std::find(documents.begin(), documents.end(), line.source->document) == documents.end()) {
       documents.push_back(line.source->document);
     }
@@ -193,7 +238,7 @@ void add_inputs(Document& document, const Sheet& sheet) {
                      {"range", Align::left},
                      {"where, what, on what evidence", Align::left, true}};
     for (const FormulaLine& line : sheet.lines) {
-      if (!line.source || line.source->document != name) continue;
+      if (!is_read(line) || line.source->document != name) continue;
       std::string from = line.source->pointer;
       if (!line.meaning.empty()) from += (from.empty() ? "" : ": ") + line.meaning;
       from += "; " + kind_text(*line.source);
@@ -272,7 +317,7 @@ std::string rests_on(const Sheet& sheet) {
   std::map<std::string, std::size_t> counts;
   std::size_t inputs = 0;
   for (const FormulaLine& line : sheet.lines) {
-    if (!line.source || line.source->kind == "setting" || line.source->pointer.empty()) continue;
+    if (!is_read(line) || line.source->kind == "setting" || line.source->pointer.empty()) continue;
     const std::string kind = kind_text(*line.source);
     auto known = std::find_if(kinds.begin(), kinds.end(),
                               [&](const auto& entry) { return entry.first == kind; });

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -371,6 +372,86 @@ TEST(Explain, MovingASettingMovesThePredictionAsTheSheetsSay) {
 }
 
 // ---------------------------------------------------------------- what a sheet says
+
+/// "product of m x k by k x n: m 4096, n 6144" -> m, n and their numbers.
+std::map<std::string, double> sizes_of(const std::string& use) {
+  std::map<std::string, double> sizes;
+  std::istringstream list(use.substr(std::min(use.size(), use.rfind(": ") + 2)));
+  for (std::string item; std::getline(list >> std::ws, item, ',');) {
+    const std::size_t space = item.find(' ');
+    sizes[item.substr(0, space)] = std::stod(item.substr(space));
+  }
+  return sizes;
+}
+
+/// A kernel's counts, computed from the sizes that its use names.
+double counted_again(const FormulaLine& line, const FormulaCard& card) {
+  std::map<std::string, std::size_t> index_of;
+  std::vector<double> values;
+  for (const auto& [name, size] : sizes_of(card.use)) {
+    index_of.emplace(name, values.size());
+    values.push_back(size);
+  }
+  return PrintedFormula(line.counted, index_of).value(values);
+}
+
+/// Every printed line has a formula or a source, and what a kernel's source says is the number.
+int expect_sources(const Explanation& explanation, const std::string& what) {
+  int counts = 0;
+  for (const LeafExplanation* leaf : all_of(explanation)) {
+    for (const FormulaLine& line : leaf->sheet.lines) {
+      if (!line.formula.empty()) continue;
+      const std::string where = what + " " + leaf->leaf.path + ": " + line.symbol;
+      EXPECT_TRUE(line.source) << where << " has neither formula nor source";
+      if (!line.source || line.source->kind != "counted") continue;
+      EXPECT_TRUE(line.source->document.starts_with("src/")) << where;
+      EXPECT_FALSE(line.counted.empty()) << where;
+      EXPECT_THAT(line.source->text, HasSubstr(line.counted)) << where;
+      EXPECT_THAT(line.source->text, HasSubstr(line.counted_from)) << where;
+      if (line.card < 0) continue;
+      const FormulaCard& card = leaf->sheet.cards[static_cast<std::size_t>(line.card)];
+      EXPECT_FALSE(card.use.empty()) << where << " does not say which operation it is of";
+      if (card.where != "src/cost/kernel_time.cpp") continue;
+      EXPECT_NEAR(counted_again(line, card), line.value, kExact * line.value)
+          << where << ": " << line.source->text;
+      ++counts;
+    }
+  }
+  return counts;
+}
+
+TEST(Explain, EveryInputHasASourceAndCountsFollowFromTheirSizes) {
+  for (const BundledVariant& bundled : test::bundled_variants()) {
+    const std::string name = bundled.name + " " + bundled.variant;
+    EXPECT_GT(expect_sources(explain_nominal(bundled.scenario, bundled.variant), name), 50) << name;
+  }
+  for (const auto& sets : unusual_layouts()) {
+    expect_sources(explain_nominal(test::two_variants(), "", {sets.begin(), sets.end()}),
+                   testing::PrintToString(sets));
+  }
+  for (const auto& sets : unusual_dense_layouts()) {
+    expect_sources(explain_nominal(test::dense(), "", {sets.begin(), sets.end()}),
+                   testing::PrintToString(sets));
+  }
+}
+
+TEST(Explain, CountsNameTheSettingsTheyHangOn) {
+  const Explanation explanation =
+      explain_nominal(test::bundled_scenario("glm-5.1-1m-h20-512"), "megatron-tilelang");
+  const auto found = matching_leaves(explanation, "selection/topk/forward");
+  ASSERT_EQ(found.size(), 1U);
+  for (const FormulaLine& line : found.front().sheet.lines) {
+    if (line.symbol != "elements") continue;
+    EXPECT_EQ(line.counted, "queries * keys_a_row");
+    EXPECT_THAT(line.source->text, HasSubstr("workload.seq_len "));
+    EXPECT_THAT(line.source->text, HasSubstr("parallelism.cp 64"));
+    EXPECT_THAT(line.source->text, HasSubstr("model.index_topk 2048"));
+    // Rows of one of 64 ranks, against all keys of 2^20.
+    EXPECT_THAT(line.source->text, HasSubstr("queries 16384, keys_a_row 1048576"));
+    return;
+  }
+  FAIL() << "no elements";
+}
 
 TEST(Explain, InputsNameTheirDatasheetLines) {
   const Explanation explanation =
