@@ -21,7 +21,8 @@ constexpr const char* kTokens =
     "parallelism.sequence_parallel model.hidden_size";
 constexpr const char* kRows =
     "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.tp parallelism.etp "
-    "training.expert_imbalance model.num_experts_per_tok model.hidden_size";
+    "training.expert_imbalance model.num_experts_per_tok model.moe_intermediate_size "
+    "model.intermediate_size";
 constexpr const char* kCopies =
     "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.tp "
     "model.num_experts_per_tok model.hidden_size";

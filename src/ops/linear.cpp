@@ -17,7 +17,7 @@ constexpr const char* kTokens =
 constexpr const char* kRouted =
     "workload.seq_len workload.micro_batch_size parallelism.cp parallelism.tp parallelism.ep "
     "parallelism.etp model.num_experts_per_tok model.n_routed_experts training.expert_imbalance "
-    "model.hidden_size";
+    "model.hidden_size model.moe_intermediate_size";
 
 /// Rules of `product`, whose sizes are m, n, k, how many, and bytes of an element.
 constexpr CountRule kProduct{

@@ -127,6 +127,8 @@ class Documents {
         {"model.index_topk", m.indexer.top_k},
         {"model.num_experts_per_tok", m.moe.experts_per_token},
         {"model.n_routed_experts", m.moe.num_experts},
+        {"model.moe_intermediate_size", m.moe.expert_ffn},
+        {"model.intermediate_size", m.dense_ffn},
     };
     for (const auto& [name, figure] : figures) {
       if (name == key) return figure > 0 ? std::to_string(figure) : "";

@@ -54,11 +54,14 @@ TEST(Formula, KnowsItsSymbols) {
 
 TEST(Card, KeepsItsLinesInOrder) {
   Card card;
-  card.counted("flops", 6.0, "flop", "counted")
+  card.counted("flops", 6.0, "flop", "counted", {"2 * m", "src/a.cpp", "workload.seq_len"})
       .field("peak", "gpu/bf16", 2.0)
       .constant("gap", 1.0, "s", "start", "a source")
       .define("t", "flops / peak + gap", "s", "time");
   ASSERT_EQ(card.lines.size(), 4U);
+  EXPECT_EQ(card.lines[0].origin.counted, "2 * m");
+  EXPECT_EQ(card.lines[0].origin.where, "src/a.cpp");
+  EXPECT_EQ(card.lines[0].origin.settings, "workload.seq_len");
   EXPECT_EQ(card.lines[1].document_key, "gpu/bf16");
   EXPECT_EQ(card.lines[2].source, "a source");
   EXPECT_EQ(card.lines[3].formula, "flops / peak + gap");
