@@ -49,6 +49,19 @@ TEST(ExplainCommand, ShowsOneLeafInFull) {
   EXPECT_LE(longest_line(bubble.out), 80U);
 }
 
+TEST(ExplainCommand, SaysWhichProductAUseIs) {
+  const Program program;
+  const Outcome outcome = program.run("explain glm-5.1-1m-h20-512 experts/gemm/backward");
+  EXPECT_EQ(outcome.code, 0);
+  // GLM-5.1: hidden 6144, experts of 2048, 256 of them on 64 ranks.
+  EXPECT_THAT(outcome.out, HasSubstr("gradient of the input, m x k by k x n in every expert"));
+  EXPECT_THAT(outcome.out, HasSubstr("gradient of the weights, m x n an expert, added up in fp32: "
+                                     "m 2048, n"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("counted by src/ops/linear.cpp from workload.seq_len 1048576"));
+  EXPECT_LE(longest_line(outcome.out), 80U);
+}
+
 TEST(ExplainCommand, ListsLeavesThatMatch) {
   const Program program;
   const Outcome outcome = program.run("explain glm-5.1-1m-h20-512 sparse");
@@ -73,6 +86,13 @@ TEST(ExplainCommand, GivesEveryDigitAsJson) {
   ASSERT_EQ(one.at("leaves").size(), 1U);
   const json& leaf = one.at("leaves").front();
   EXPECT_EQ(leaf.at("lines").back().at("value"), leaf.at("time").at("value"));
+  int counted = 0;
+  for (const json& line : leaf.at("lines")) {
+    if (line.contains("formula")) continue;
+    const json& source = line.at("source");
+    if (source.at("kind") == "counted") ++counted;
+  }
+  EXPECT_GE(counted, 4);  // bytes read and written, of the norm and of Adam
   const json all = json::parse(program.run("explain glm-5.1-1m-h20-512 --draws 0 --json -").out);
   EXPECT_GT(all.at("leaves").size(), 40U);
   double critical = 0.0;
