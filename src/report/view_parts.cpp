@@ -142,12 +142,12 @@ void add_facts(const std::vector<Prediction>& variants, Table& shared, Table& ap
 
 std::string nominal_end(const Ranged<Seconds>& step) {
   if (step.low == step.high) return "";
-  if (step.low == step.value) {
-    return "the nominal step is shorter than the 10th and stands as the low end";
-  }
-  if (step.high == step.value) {
-    return "the nominal step is longer than the 90th and stands as the high end";
-  }
+  const Scale scale = scale_of(step.value);
+  const auto shown = [&](Seconds time) { return quantity(time.si(), scale); };
+  const std::string value = shown(step.value);
+  const std::string few = "about a tenth of them at most are ";
+  if (shown(step.low) == value) return few + "shorter than the nominal step, the low end";
+  if (shown(step.high) == value) return few + "longer than the nominal step, the high end";
   return "";
 }
 

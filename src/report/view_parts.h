@@ -27,8 +27,8 @@ Row row_of(std::string label, const std::vector<Prediction>& variants,
 /// them apart to `apart` (one column a variant).
 void add_facts(const std::vector<Prediction>& variants, Table& shared, Table& apart);
 
-/// Where the nominal step lies outside of its draws' percentiles, the range is widened to it: which
-/// end that is, in words; else "".
+/// Where the nominal step reads as an end of its range (which is widened to it where it lies outside
+/// of the draws' percentiles): which one, in words; else "".
 std::string nominal_end(const Ranged<Seconds>& step);
 /// What the ranges are: "[10th, 90th percentile] of 200 draws, seed 1", and of which variants the
 /// nominal step is an end.

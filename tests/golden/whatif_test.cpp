@@ -160,7 +160,9 @@ TEST_F(WhatIf, WrongUseIsTwo) {
     EXPECT_EQ(outcome.code, 2) << arguments << outcome.err;
     EXPECT_THAT(outcome.out, IsEmpty()) << arguments;
   }
-  EXPECT_EQ(run("sweep " + kHeadline + " --vary workload.seq_len").code, 3);
+  EXPECT_EQ(run("sweep " + kHeadline + " --vary workload.seq_len").code, 2);
+  EXPECT_EQ(run("sweep " + kHeadline + " --vary workload.seq_len=128K --tokens 5B").code, 2);
+  EXPECT_EQ(run("sweep " + kHeadline + " --vary workload.seq_len=128K,128K").code, 3);
 }
 
 TEST_F(WhatIf, HelpFits) {

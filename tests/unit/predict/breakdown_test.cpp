@@ -82,8 +82,8 @@ TEST(Breakdown, OverlappedWorkIsNotInTheSum) {
 }
 
 TEST(Breakdown, LeavesAreWellFormed) {
-  const std::set<std::string> bounds = {"tensor", "vector",  "memory",  "sm",
-                                        "launch", "network", "latency", "schedule"};
+  const std::set<std::string> bounds = {"tensor",  "vector", "memory",  "sm",      "launch",
+                                        "network", "nvlink", "latency", "schedule"};
   for (const test::BundledVariant& bundled : test::bundled_variants()) {
     const Prediction p = predict_nominal(bundled.scenario, {}, bundled.variant);
     std::set<std::pair<std::string, TimeKind>> seen;
