@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -220,6 +221,22 @@ Sourced read_field(const Node& node, const std::string& pointer, const std::stri
   return value;
 }
 
+/// "nvlink_domain", which a profile need not state.
+std::optional<Sourced> read_domain(Reader& top, const std::string& gpu, Faults& faults) {
+  constexpr std::string_view kKey = "nvlink_domain";
+  const Node* const node = top.raw(kKey);
+  if (node == nullptr) return std::nullopt;
+  const std::size_t before = faults.count();
+  Sourced domain = read_sourced(*node, "/" + std::string(kKey),
+                                "gpu/" + gpu + "/" + std::string(kKey), "1", faults);
+  if (faults.count() > before) return std::nullopt;
+  if (domain.value < 1.0 || domain.value != std::floor(domain.value)) {
+    top.fault(kKey, "must be a whole number of GPUs from 1, found " +
+                        to_text(Node::number(domain.value)));
+  }
+  return domain;
+}
+
 /// A text that must be there and not empty.
 std::string required_text(Reader& reader, std::string_view key) {
   std::string text = reader.required_string(key);
@@ -331,6 +348,7 @@ GpuProfile parse_gpu_profile(std::string_view text, std::string_view path) {
     const std::string id = "gpu/" + profile.name + "/" + std::string(field.key);
     profile.fields.back() = read_field(*node, pointer, id, field, faults);
   }
+  profile.nvlink_domain = read_domain(top, profile.name, faults);
   check_figures(top, "further", faults);
   check_figures(top, "achieved", faults);
   folders.finish();

@@ -1,6 +1,7 @@
 // A GPU as plain numbers: peaks, pipes, memory, and the constants of the efficiency laws.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,8 @@ struct GpuProfile {
   std::string full_name;                // "NVIDIA H20 96 GB"
   std::string architecture;             // "hopper"
   std::vector<config::Sourced> fields;  // one per gpu_fields(), same order
+  /// GPUs that NVLink joins at full rate, nodes or not: 8 on an HGX board, 72 in an NVL72 rack.
+  std::optional<config::Sourced> nvlink_domain;
 };
 
 /// Throws InputError. `path` is only for messages.
