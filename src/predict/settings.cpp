@@ -11,8 +11,10 @@
 #include "config/words.h"
 #include "graph/near_layouts.h"
 #include "graph/scale.h"
+#include "predict/inert.h"
 #include "predict/profiles.h"
 #include "predict/scenario.h"
+#include "topology/groups.h"
 #include "units/real.h"
 
 namespace hysim::predictor {
@@ -418,91 +420,6 @@ void report(const std::vector<graph::PlanFault>& plan_faults, const Node& settin
   }
 }
 
-/// Whether any layer keeps its top-k indices from forward to backward (graph/layer.cpp).
-bool keeps_indices(const Plan& plan) {
-  const graph::Training& t = plan.training;
-  if (plan.model.indexer.top_k <= 0) return false;
-  if (plan.kernels.selection_replay || t.recompute == graph::Recompute::none) return true;
-  if (t.recompute == graph::Recompute::selective && !t.recompute_modules.core_attn) return true;
-  if (t.recompute == graph::Recompute::full &&
-      t.recompute_method == graph::RecomputeMethod::block) {
-    return true;
-  }
-  return std::any_of(
-      plan.model.layers.begin(), plan.model.layers.end(),
-      [](const model::LayerSpec& layer) { return layer.index == model::IndexRole::shared; });
-}
-
-/// Settings that change nothing in this job.
-void warn_inert(const Plan& plan, bool given_modules, bool given_shared_overlap,
-                std::vector<Warning>& warnings) {
-  const graph::Kernels& k = plan.kernels;
-  const bool sparse = plan.model.indexer.top_k > 0;
-  const graph::Training& t = plan.training;
-  const graph::Parallelism& p = plan.parallelism;
-  if (p.microbatch_group_size > 0 && p.schedule != graph::Schedule::interleaved) {
-    warnings.push_back(
-        {"inert-microbatch-group-size",
-         "parallelism.microbatch_group_size matters to the interleaved schedule only", ""});
-  }
-  if (p.zero < 3 && (p.fsdp_prefetch != 1 || !p.reshard_after_forward)) {
-    warnings.push_back({"inert-fsdp",
-                        "parallelism.fsdp_prefetch and reshard_after_forward matter to zero 3 only",
-                        ""});
-  }
-  if (p.zero == 0 && p.hsdp_shard > 0) {
-    warnings.push_back({"inert-hsdp-shard",
-                        "parallelism.hsdp_shard matters only where zero shards something", ""});
-  }
-  if (p.schedule == graph::Schedule::zb_h1 && p.sizes.pp == 1) {
-    warnings.push_back(
-        {"inert-schedule", "parallelism.schedule \"zb-h1\" saves no time without a pipeline", ""});
-  }
-  if (t.offload.indices && !keeps_indices(plan)) {
-    warnings.push_back({"inert-offload-indices",
-                        "training.offload.indices moves nothing: no indices are kept", ""});
-  }
-  const bool selects_again =
-      t.recompute == graph::Recompute::full ||
-      (t.recompute == graph::Recompute::selective && t.recompute_modules.core_attn);
-  if (k.selection_replay && !selects_again) {
-    warnings.push_back({"inert-selection-replay",
-                        "kernels.selection_replay changes no time when attention is not "
-                        "recomputed: selection runs once anyway",
-                        ""});
-  }
-  if (given_modules && t.recompute != graph::Recompute::selective) {
-    warnings.push_back({"inert-recompute-modules",
-                        "training.recompute_modules matters to selective recompute only", ""});
-  }
-  if (given_shared_overlap && plan.model.moe.shared_ffn == 0) {
-    warnings.push_back({"inert-shared-expert-overlap",
-                        "training.overlap.shared_expert has no effect: " + plan.model.name +
-                            " has no shared expert",
-                        ""});
-  }
-  if (t.expert_imbalance > 1.0 && plan.model.moe.num_experts <= 1) {
-    warnings.push_back(
-        {"inert-expert-imbalance",
-         "training.expert_imbalance has no effect: " + plan.model.name + " has no experts", ""});
-  }
-  if (!sparse && (k.selection != ops::Selection::table || k.selection_replay)) {
-    warnings.push_back({"inert-selection",
-                        "kernels.selection and selection_replay have no effect: " +
-                            plan.model.name + " selects no tokens",
-                        ""});
-  }
-  if (sparse && plan.workload.seq_len <= plan.model.indexer.top_k) {
-    warnings.push_back(
-        {"inert-top-k", "seq_len is at most top-k, so every token attends to all others", ""});
-  }
-  if (!sparse && plan.workload.packing == graph::Packing::bshd) {
-    warnings.push_back(
-        {"inert-packing",
-         "workload.packing matters to the indexer only, and " + plan.model.name + " has none", ""});
-  }
-}
-
 /// A length beyond what the model was trained for.
 void warn_positions(const Plan& plan, std::vector<Warning>& warnings) {
   const std::int64_t most = plan.model.max_positions;
@@ -511,6 +428,35 @@ void warn_positions(const Plan& plan, std::vector<Warning>& warnings) {
                       "seq_len " + std::to_string(plan.workload.seq_len) +
                           " is beyond the model's max_position_embeddings " + std::to_string(most),
                       ""});
+}
+
+/// A cluster written as GPU:NODESxGPUS whose nodes cut the NVLink domain of a rack-scale GPU, so
+/// that a group which would fit the domain goes over NICs.
+void warn_nvlink_domain(Job& job) {
+  constexpr double kBoard = 8.0;  // GPUs of the largest board; a larger domain spans trays
+  const std::optional<config::Sourced>& domain = job.gpu.nvlink_domain;
+  const bool generic = job.cluster.name.find(':') != std::string::npos;
+  const std::int64_t per_node = job.cluster.gpus_per_node;
+  if (!generic || !domain || domain->value <= kBoard || real(per_node) >= domain->value) return;
+  const graph::Parallelism& p = job.plan.parallelism;
+  const topology::Groups groups = topology::groups_of_rank_zero(p.sizes, p.rank_order);
+  std::string cut;
+  const auto look = [&](std::string_view name, const std::vector<std::int64_t>& ranks) {
+    const topology::GroupShape shape = topology::shape_of(ranks, per_node);
+    if (shape.nodes == 1 || real(shape.size) > domain->value) return;
+    cut += (cut.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(shape.size);
+  };
+  look("tp", groups.tp);
+  look("cp", groups.cp);
+  look("ep", groups.ep);
+  if (cut.empty()) return;
+  const std::string all = std::to_string(std::llround(domain->value));
+  job.warnings.push_back(
+      {"nvlink-domain",
+       "the cluster " + job.cluster.name + " puts " + cut + " on NICs, across nodes of " +
+           std::to_string(per_node) + " GPUs, but NVLink joins " + all + " of " + job.gpu.name +
+           ": write nodes of up to " + all + " GPUs, as GPU:NODESxGPUS with the same product",
+       domain->source});
 }
 
 bool has_experts(const Plan& plan) { return plan.model.moe.num_experts > 1; }
@@ -773,6 +719,28 @@ Node resolved(Node echo, const Plan& plan) {
   return echo;
 }
 
+/// Every setting as it is where a scenario does not give it.
+Node defaults(const Job& job) {
+  static const Node of_every_job = [] {
+    const Node document = config::parse(
+        R"({"schema": "hysim.scenario/1", "name": "", "model": "", "cluster": "",
+            "workload": {"seq_len": 1, "global_batch_size": 1}})",
+        "");
+    Faults faults;
+    Reader root(document, "", faults);
+    return read_settings(root, nullptr).echo;
+  }();
+  Node echo = of_every_job;
+  Node overlap = Node::object();
+  for (const OverlapWord& o : kOverlaps) {
+    overlap.set(o.word, Node::boolean(job.stack.overlap.*o.member));
+  }
+  Node& training = *echo.find("training");
+  training.set("overlap", std::move(overlap));
+  training.set("mtp_stage", Node::integer(job.plan.parallelism.sizes.pp - 1));
+  return echo;
+}
+
 Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::string& variant,
                      const Node& document, bool judged) {
   Faults faults;
@@ -797,14 +765,16 @@ Job resolve_settings(Profiles& profiles, const Scenario& scenario, const std::st
   job.resolved = resolved(std::move(settings.echo), plan);
   job.assumptions = scenario.assumptions;
   note_assumptions(job);
-  const Node* const modules = config::find_path(document, "training.recompute_modules");
-  const Node* const shared = config::find_path(document, "training.overlap.shared_expert");
-  warn_inert(plan, modules != nullptr, shared != nullptr, job.warnings);
+  if (judged) {
+    const Node* const shared = scenario.variants.size() > 1 ? &scenario.base : nullptr;
+    warn_inert(document, defaults(job), shared, job);
+  }
   for (graph::StackLimit& limit : graph::limits_met(job.stack, limit_facts(job))) {
     job.warnings.push_back(
         {std::move(limit.id), std::move(limit.message), std::move(limit.source)});
   }
   warn_positions(plan, job.warnings);
+  if (judged) warn_nvlink_domain(job);
   return job;
 }
 

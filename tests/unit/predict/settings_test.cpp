@@ -231,6 +231,27 @@ TEST(Settings, WhatDoesNothingIsWarnedOf) {
               Contains("inert-packing"));
 }
 
+/// GLM-5.2's EP 32 over NVLink or over NICs on 192 GB200, whose NVLink joins 72.
+TEST(Settings, NodesThatCutTheNvlinkDomainAreWarnedOf) {
+  const auto warned = [](const std::string& cluster, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> sets = {"cluster=" + cluster, "workload.global_batch_size=384",
+                                     "parallelism={\"ep\": 32, \"etp\": 1}"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    std::string text;
+    for (const Warning& warning : predict_nominal(test::two_variants(), sets, "table").warnings) {
+      if (warning.id == "nvlink-domain") text = warning.message + " (" + warning.source + ")";
+    }
+    return text;
+  };
+  EXPECT_THAT(warned("gb200-186:48x4"), HasSubstr("puts ep 32 on NICs, across nodes of 4 GPUs"));
+  EXPECT_THAT(warned("gb200-186:48x4"), HasSubstr("NVLink joins 72 of gb200-186"));
+  EXPECT_THAT(warned("gb200-186:48x4"), HasSubstr("CoreWeave"));
+  EXPECT_EQ(warned("gb200-186:3x64"), "");                          // lies in one node
+  EXPECT_EQ(warned("gb200-186:32x4", {"parallelism.ep=128"}), "");  // fits no domain
+  EXPECT_EQ(warned("gb200-186:48x4", {"parallelism.ep=4"}), "");    // fits a node
+  EXPECT_EQ(warned("h100-sxm-80:48x4"), "");                        // no rack
+}
+
 TEST(Settings, PositionsBeyondTheModelsAreWarnedOf) {
   EXPECT_THAT(predict_nominal(kShort).warnings, IsEmpty());  // 4096 positions
   EXPECT_THAT(predict_nominal(kShort, {"workload.seq_len=8K"}).warnings,
