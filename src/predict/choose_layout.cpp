@@ -220,6 +220,26 @@ class Account {
   std::vector<std::string> chosen_;
 };
 
+/// Defaults that another job of this model and these sizes may well have otherwise.
+template <class IsOpen>
+void tell_defaults(const Job& base, const IsOpen& is_open, Account& account) {
+  const graph::Plan& plan = base.plan;
+  const topology::GroupSizes& sizes = plan.parallelism.sizes;
+  const auto tell = [&](bool matters, const std::string& path, const char* name, const char* why) {
+    const Node* const value = config::find_path(base.resolved, path);
+    if (!matters || !is_open(path) || value == nullptr) return;
+    const std::string word = value->is_string() ? value->as_string() : config::to_text(*value);
+    account.add(std::string(name) + " " + word, why);
+  };
+  tell(sizes.dp * sizes.cp > 1, "parallelism.zero", "zero",
+       "the default: replicas divide the optimizer's state");
+  tell(sizes.cp > 1, "parallelism.cp_comm", "cp_comm", "the default");
+  tell(sizes.ep > 1, "kernels.dispatcher", "dispatcher", "the default");
+  tell(plan.model.indexer.top_k > 0, "training.indexer.loss", "indexer loss", "the default");
+  tell(plan.model.mtp_layers > 0, "training.mtp_num_layers", "mtp_num_layers",
+       "the default, though the model has MTP layers");
+}
+
 std::string why_sizes(const std::vector<Candidate>& tried, const Candidate& best,
                       std::int64_t fitting) {
   if (tried.size() == 1) return "the only legal sizes beside those given";
@@ -318,6 +338,7 @@ ChosenLayout choose_layout(const Resources& resources, const JobText& job,
   if (plan.model.indexer.top_k > 0 && is_open("kernels.selection")) {
     account.add("selection table with torch top-k", "as Megatron-LM does");
   }
+  tell_defaults(base, is_open, account);
   Node::Array assumptions;
   for (const std::string& line : account.chosen()) assumptions.push_back(text(line));
   document.set("assumptions", Node::array(std::move(assumptions)));

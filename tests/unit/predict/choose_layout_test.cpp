@@ -107,8 +107,10 @@ TEST(ChooseLayout, KeepsWhatIsGivenAndTellsTheRest) {
   EXPECT_EQ(p.layout.dp, 1);
   EXPECT_EQ(p.global_batch_size, 16);  // 2^24 tokens
   EXPECT_EQ(p.scenario, "glm-5.1-1m-h20-96-64x8");
-  for (const char* setting : {"tp 1", "dp 1", "pipeline_layout 9,10,10,10,10,10,10,9",
-                              "global_batch_size 16", "recompute full", "table with torch top-k"}) {
+  for (const char* setting :
+       {"tp 1", "dp 1", "pipeline_layout 9,10,10,10,10,10,10,9", "global_batch_size 16",
+        "recompute full", "table with torch top-k", "zero 1", "cp_comm all_gather",
+        "dispatcher alltoall", "indexer loss sparse", "mtp_num_layers 0"}) {
     EXPECT_THAT(chosen.summary, HasSubstr(setting));
     EXPECT_THAT(chosen.chose, Contains(HasSubstr(setting)));
     EXPECT_THAT(p.assumptions, Contains(HasSubstr(setting)));
@@ -128,6 +130,15 @@ TEST(ChooseLayout, NearestLayoutsAreThoseOfTheBatchThatWouldBeChosen) {
   const std::string open = message(std::nullopt);
   EXPECT_THAT(open, HasSubstr("nearest legal layouts: tp 4 (dp 16) | tp 2 (dp 32)"));
   EXPECT_EQ(open, message(2048));
+}
+
+TEST(ChooseLayout, TellsOnlyTheDefaultsThatCount) {
+  const std::vector<SetText> sets = {"parallelism.zero=0"};
+  const ChosenLayout dense =
+      choose_layout(bundle(), job("llama2-7b", "h100-sxm-80:1x8", "4K"), sets);
+  for (const char* absent : {"zero", "dispatcher", "indexer", "mtp_num_layers"}) {
+    EXPECT_THAT(dense.summary, testing::Not(HasSubstr(absent)));
+  }
 }
 
 TEST(ChooseLayout, IsTheSameEveryTime) {
