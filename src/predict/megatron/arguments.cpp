@@ -277,7 +277,6 @@ constexpr std::array kNotModelled = std::to_array<Reason>({
     {"moe-expert-capacity-factor", "no token is dropped"},
     {"moe-pad-expert-input-to-capacity", "no token is dropped or padded"},
     {"moe-token-drop-policy", "no token is dropped"},
-    {"moe-shared-expert-overlap", "shared experts run beside nothing"},
     {"moe-shared-expert-gate", "gates of shared experts are those of Qwen2-MoE only"},
     {"moe-use-legacy-grouped-gemm", "grouped products are Transformer Engine's"},
     {"moe-deepep-num-sms", "the dispatcher's own default is priced"},
@@ -379,6 +378,11 @@ const std::vector<MegatronMapping>& megatron_mappings() {
       {"tp-comm-overlap", "training.overlap.tp", flag, "false", {{"", "true"}}},
       {"overlap-grad-reduce", "training.overlap.grad_reduce", flag, "false", {{"", "true"}}},
       {"overlap-param-gather", "training.overlap.param_gather", flag, "false", {{"", "true"}}},
+      {"moe-shared-expert-overlap",
+       "training.overlap.shared_expert",
+       flag,
+       "false",
+       {{"", "true"}}},
   };
   return kMappings;
 }

@@ -348,9 +348,24 @@ class Importer {
         model::load_transformer(resources_, name->as_string()).layers.size());
   }
 
+  /// Megatron-LM asserts so (arguments.py at 000c4ac2).
+  bool refuse_chunks_of_uneven_stages() {
+    if (lookup_.given("num-virtual-stages-per-pipeline-rank")) return false;
+    for (const char* uneven :
+         {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers"}) {
+      if (!lookup_.given(uneven)) continue;
+      lookup_.fault("num-layers-per-virtual-pipeline-stage",
+                    "Megatron-LM refuses it with --" + std::string(uneven) +
+                        ": use --num-virtual-stages-per-pipeline-rank");
+      return true;
+    }
+    return false;
+  }
+
   void read_layout() {
     const std::int64_t total = layers();
     if (lookup_.given("num-layers-per-virtual-pipeline-stage")) {
+      if (refuse_chunks_of_uneven_stages()) return;
       const std::int64_t each = lookup_.integer("num-layers-per-virtual-pipeline-stage", 1);
       if (total % (pp_ * each) != 0) {
         lookup_.fault("num-layers-per-virtual-pipeline-stage",

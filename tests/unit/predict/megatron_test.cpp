@@ -170,6 +170,28 @@ TEST(MegatronImport, ContradictionsAreFaultsAtTheirLines) {
   EXPECT_THAT(batch[0].message, HasSubstr("must be divisible"));
 }
 
+// Megatron-LM asserts (megatron/training/arguments.py at 000c4ac2): "please use
+// --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel degree when enable
+// uneven pipeline parallelism".
+TEST(MegatronImport, RefusesLayersPerVirtualStageOfUnevenStages) {
+  const std::string layout = "--pipeline-model-parallel-size 16";
+  const MegatronVariables nodes = {{"NUM_NODES", "16"}};
+  const auto with = [&](const std::string& more) { return replaced(kGpt3, layout, more); };
+  for (const char* uneven :
+       {"--decoder-first-pipeline-num-layers 6", "--decoder-last-pipeline-num-layers 6"}) {
+    const auto faults = faults_of([&] {
+      imported(with(layout + " --num-layers-per-virtual-pipeline-stage 3 " + uneven), nodes);
+    });
+    ASSERT_EQ(faults.size(), 1U);
+    EXPECT_THAT(faults[0].message, HasSubstr("use --num-virtual-stages-per-pipeline-rank"));
+  }
+  EXPECT_EQ(setting(imported(with(layout + " --num-virtual-stages-per-pipeline-rank 2 "
+                                           "--decoder-first-pipeline-num-layers 6"),
+                             nodes),
+                    "parallelism.vpp"),
+            "2");
+}
+
 TEST(MegatronImport, AsksForWhatIsMissing) {
   const MegatronRun run = read_megatron_script(kGpt3, "train.sh", {{"NUM_NODES", "16"}});
   const auto gpu = faults_of([&] { import_megatron(bundle(), run, {}); });
@@ -294,6 +316,22 @@ TEST(MegatronRoundTrip, ArgumentsSurvive) {
   }
   EXPECT_THAT(found["pipeline-model-parallel-layout"],
               StartsWith("--pipeline-model-parallel-layout Et*3|t*2|t*2|"));
+}
+
+TEST(MegatronRoundTrip, SharedExpertOverlapIsASetting) {
+  const std::string script = replaced(kDeepSeek, "--overlap-grad-reduce",
+                                      "--overlap-grad-reduce --moe-shared-expert-overlap");
+  EXPECT_EQ(setting(imported(kDeepSeek), "training.overlap.shared_expert"), "false");
+  const MegatronImport import = imported(script);
+  EXPECT_EQ(setting(import, "training.overlap.shared_expert"), "true");
+  EXPECT_THAT(names_of(import, MegatronUse::used), Contains("moe-shared-expert-overlap"));
+  EXPECT_LT(predict_nominal({import.scenario, "overlapped"}).step_time.value,
+            predict_nominal({imported(kDeepSeek).scenario, "plain"}).step_time.value);
+  const MegatronExport exported =
+      export_megatron(bundle(), {import.scenario, "imported"}, "", {}, MegatronFormat::arguments);
+  EXPECT_THAT(exported.text, HasSubstr("--moe-shared-expert-overlap"));
+  EXPECT_THAT(exported.unexpressed,
+              testing::Not(Contains(StartsWith("training.overlap.shared_expert"))));
 }
 
 TEST(MegatronRoundTrip, EveryBundledModel) {
