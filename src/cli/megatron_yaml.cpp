@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,13 +27,18 @@ class YamlReader {
 
   void read(const YAML::Node& node, int depth) {
     if (depth > kMaxDepth) refuse(node, "is nested deeper than 64");
+    std::set<std::string> keys;
     for (const auto& member : node) {
       if (run_.arguments.size() > kMaxArguments) refuse(node, "has too many arguments");
       const std::string key = member.first.IsScalar() ? member.first.Scalar() : "";
       const YAML::Node& value = member.second;
+      if (!member.first.IsScalar()) refuse(member.first, "a key must be a text");
+      if (!keys.insert(key).second) refuse(member.first, "the key " + key + " is given twice");
       if (std::find(kOther.begin(), kOther.end(), key) != kOther.end()) {
         run_.not_evaluated.push_back(
             at(member.first, "section " + key + " holds no arguments and is not read"));
+      } else if (value.IsMap() && key.starts_with("--")) {
+        refuse(value, key + " must be a text, a number or a list of them, found a map");
       } else if (value.IsMap()) {
         read(value, depth + 1);
       } else {

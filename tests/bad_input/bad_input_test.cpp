@@ -2,7 +2,8 @@
 // expected.json has one entry a file:
 //   file       the faulty file. A scenario is predicted; the others are named by good.json, which
 //              has no fault: a model, GPU or kernel by --profile, a cluster or stack by --set.
-//   command    "predict" unless given
+//              One of megatron/ is imported.
+//   command    "predict", or of megatron/ "import", unless given
 //   arguments  put after the file
 //   case       names the entry where several use one file
 //   faults     one line of standard error each: the file (the entry's unless given), line:column
@@ -71,6 +72,7 @@ std::vector<std::string> arguments_for(const std::string& file) {
   }
   if (folder == "clusters") return {"good.json", "--set", "cluster=" + file};
   if (folder == "kernels") return {"good.json", "--profile", file, "--set", "kernels.topk=mine"};
+  if (folder == "megatron") return {"megatron", file, "--cluster", "h100-sxm-80:1x8"};
   if (folder == "stacks") return {"good.json", "--set", "training.stack=" + file};
   return {file};
 }
@@ -78,7 +80,8 @@ std::vector<std::string> arguments_for(const std::string& file) {
 Case read_case(const json& node) {
   Case c;
   c.file = text_of(node, "file");
-  c.command = node.value("command", "predict");
+  const bool imported = fs::path(c.file).parent_path() == "megatron";
+  c.command = node.value("command", imported ? "import" : "predict");
   c.arguments = arguments_for(c.file);
   for (const json& argument : node.value("arguments", json::array())) {
     c.arguments.push_back(argument.get<std::string>());
@@ -177,12 +180,23 @@ TEST(BadInputFolder, TheFileWithoutFaultsIsAnswered) {
   }
 }
 
+TEST(BadInputFolder, TheArgumentsWithoutFaultsAreImported) {
+  const Program program;
+  for (const char* file : {"good.sh", "good.yaml"}) {
+    const Outcome outcome =
+        program.run("import", {"megatron", file, "--cluster", "h100-sxm-80:1x8"});
+    EXPECT_EQ(outcome.code, 0) << testing::PrintToString(outcome.errors);
+    EXPECT_TRUE(program.wrote_output());
+  }
+}
+
 TEST(BadInputFolder, EveryFileIsInTheTable) {
   std::set<std::string> known;
   for (const Case& c : cases()) known.insert(c.file);
   EXPECT_GE(cases().size(), 60U);
   int files = 0;
-  for (const char* folder : {"scenarios", "models", "gpus", "clusters", "stacks", "kernels"}) {
+  for (const char* folder :
+       {"scenarios", "models", "gpus", "clusters", "stacks", "kernels", "megatron"}) {
     for (const auto& entry : fs::directory_iterator(fs::path(kFolder) / folder)) {
       const std::string name = std::string(folder) + "/" + entry.path().filename().string();
       EXPECT_EQ(known.count(name), 1U) << name;

@@ -1,6 +1,8 @@
 #include "predict/megatron/lookup.h"
 
 #include <charconv>
+#include <cmath>
+#include <system_error>
 #include <utility>
 
 #include "config/reader.h"
@@ -102,7 +104,12 @@ std::int64_t MegatronLookup::integer(std::string_view name, std::int64_t fallbac
   std::int64_t number = 0;
   const char* const last = text->data() + text->size();
   const auto [end, error] = std::from_chars(text->data(), last, number);
-  if (error != std::errc() || end != last || number < low || number > kMost) {
+  if (error == std::errc::result_out_of_range || (error == std::errc() && number > kMost)) {
+    fault(name, "--" + std::string(name) + " must be at most 2^48 in size, found " +
+                    config::in_quotes(*text));
+    return fallback;
+  }
+  if (error != std::errc() || end != last || number < low) {
     fault(name, "--" + std::string(name) + " must be an integer of at least " +
                     std::to_string(low) + ", found " + config::in_quotes(*text));
     return fallback;
@@ -116,7 +123,7 @@ double MegatronLookup::number(std::string_view name, double fallback) {
   double number = 0.0;
   const char* const last = text->data() + text->size();
   const auto [end, error] = std::from_chars(text->data(), last, number);
-  if (error == std::errc() && end == last) return number;
+  if (error == std::errc() && end == last && std::isfinite(number)) return number;
   fault(name, "--" + std::string(name) + " must be a number, found " + config::in_quotes(*text));
   return fallback;
 }

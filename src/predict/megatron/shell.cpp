@@ -22,6 +22,40 @@ constexpr std::string_view kSettingMark = "hysim:";
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+[[noreturn]] void refuse(std::string_view path, int line, std::string message) {
+  throw InputError({Diagnostic{std::string(path), line, 0, "", std::move(message)}});
+}
+
+/// "# hysim: PATH=VALUE" comments of a text that begins at `line`.
+std::vector<MegatronArgument> settings_from(std::string_view text, std::string_view path,
+                                            int line) {
+  std::vector<MegatronArgument> settings;
+  for (; !text.empty(); ++line) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    std::string_view comment = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+    while (!comment.empty() && blank(comment.front())) comment.remove_prefix(1);
+    while (!comment.empty() && blank(comment.back())) comment.remove_suffix(1);
+    if (!comment.starts_with('#')) continue;
+    comment.remove_prefix(1);
+    while (!comment.empty() && blank(comment.front())) comment.remove_prefix(1);
+    const std::size_t equals = comment.find('=');
+    if (!comment.starts_with(kSettingMark)) continue;
+    if (equals == std::string_view::npos) {
+      refuse(path, line, "a setting must be \"# hysim: PATH=VALUE\"");
+    }
+    std::string_view setting = comment.substr(kSettingMark.size(), equals - kSettingMark.size());
+    while (!setting.empty() && blank(setting.front())) setting.remove_prefix(1);
+    settings.push_back({std::string(setting),
+                        {std::string(comment.substr(equals + 1))},
+                        {},
+                        std::string(path),
+                        line});
+  }
+  return settings;
+}
+
 /// A word after expansion.
 struct Word {
   std::string text;
@@ -51,6 +85,7 @@ class Evaluator {
   std::vector<Words> commands;
   std::vector<MegatronArgument> settings;
   std::vector<Diagnostic> not_evaluated;
+  int unclosed = 0;  // the line of the script at which a quote begins that has no end; 0: none
 
   bool too_long() const { return too_long_; }
 
@@ -219,6 +254,8 @@ class Scanner {
   void word(Words& words);
   void quoted_char(Word& word);
   void single_quotes(Word& word);
+  /// Of the quote that began at `line`.
+  void close_quote(int line);
   /// What a '$' stands for; an unquoted one may make several words.
   void expansion(Words& words, Word& word, bool quoted);
   void braces(Words& words, Word& word, bool quoted);
@@ -257,8 +294,7 @@ void Scanner::comment() {
   const int line = line_;
   while (!end() && peek() != '\n') next();
   for (MegatronArgument& setting :
-       megatron_settings(text_.substr(begin, at_ - begin), evaluator_.path_)) {
-    setting.line = line;
+       settings_from(text_.substr(begin, at_ - begin), evaluator_.path_, line)) {
     evaluator_.settings.push_back(std::move(setting));
   }
 }
@@ -451,9 +487,18 @@ void Scanner::quoted_char(Word& word) {
 }
 
 void Scanner::single_quotes(Word& word) {
+  const int line = line_;
   next();
   while (!end() && peek() != '\'') word.text += next();
-  if (!end()) next();
+  close_quote(line);
+}
+
+void Scanner::close_quote(int line) {
+  if (!end()) {
+    next();
+  } else if (depth_ == 0 && evaluator_.unclosed == 0) {
+    evaluator_.unclosed = line;
+  }
 }
 
 void Scanner::word(Words& words) {
@@ -469,13 +514,14 @@ void Scanner::word(Words& words) {
       single_quotes(word);
     } else if (c == '"') {
       any_quotes = true;
+      const int line = line_;
       next();
       // "${ARRAY[@]}" alone keeps the words of the array apart.
       if (looking_at("${")) {
         expansion(words, word, true);
       }
       while (!end() && peek() != '"') quoted_char(word);
-      if (!end()) next();
+      close_quote(line);
     } else if (c == '\\' && peek(1) == '\n') {
       break;
     } else if (c == '\\' && peek(1) != '\0') {
@@ -756,10 +802,6 @@ std::vector<MegatronArgument> arguments_of(const Words& words, std::string_view 
   return arguments;
 }
 
-[[noreturn]] void refuse(std::string_view path, int line, std::string message) {
-  throw InputError({Diagnostic{std::string(path), line, 0, "", std::move(message)}});
-}
-
 }  // namespace
 
 std::string MegatronArgument::text() const {
@@ -769,30 +811,7 @@ std::string MegatronArgument::text() const {
 }
 
 std::vector<MegatronArgument> megatron_settings(std::string_view text, std::string_view path) {
-  std::vector<MegatronArgument> settings;
-  int line = 0;
-  while (!text.empty()) {
-    ++line;
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    std::string_view comment = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
-    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!comment.empty() && blank(comment.front())) comment.remove_prefix(1);
-    while (!comment.empty() && blank(comment.back())) comment.remove_suffix(1);
-    if (!comment.starts_with('#')) continue;
-    comment.remove_prefix(1);
-    while (!comment.empty() && blank(comment.front())) comment.remove_prefix(1);
-    const std::size_t equals = comment.find('=');
-    if (!comment.starts_with(kSettingMark) || equals == std::string_view::npos) continue;
-    std::string_view setting = comment.substr(kSettingMark.size(), equals - kSettingMark.size());
-    while (!setting.empty() && blank(setting.front())) setting.remove_prefix(1);
-    settings.push_back({std::string(setting),
-                        {std::string(comment.substr(equals + 1))},
-                        {},
-                        std::string(path),
-                        line});
-  }
-  return settings;
+  return settings_from(text, path, 1);
 }
 
 std::string expand_variables(std::string_view text, const MegatronVariables& variables,
@@ -808,6 +827,9 @@ MegatronRun read_megatron_script(std::string_view text, std::string_view path,
   Evaluator evaluator(path, variables);
   evaluator.run(text, 1, 0);
   if (evaluator.too_long()) refuse(path, 0, "expands to more than can be read");
+  if (evaluator.unclosed > 0) {
+    refuse(path, evaluator.unclosed, "the quote that begins here has no end");
+  }
 
   std::vector<const Words*> launches_found;
   for (const Words& words : evaluator.commands) {
