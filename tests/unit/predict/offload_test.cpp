@@ -116,7 +116,7 @@ TEST(Offload, SettingsAreChecked) {
 TEST(Offload, IndicesThatAreNotKeptAreWarnedOf) {
   EXPECT_THAT(
       texts_of(predict_nominal(test::two_variants(), {"training.offload.indices=true"}).warnings),
-      Contains(HasSubstr("training.offload.indices moves nothing")));
+      Contains(HasSubstr("training.offload.indices changes nothing: no indices are kept")));
   EXPECT_THAT(texts_of(predict_nominal(test::two_variants(), {"training.offload.indices=true",
                                                               "kernels.selection_replay=true"})
                            .warnings),
