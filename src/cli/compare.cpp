@@ -1,4 +1,6 @@
 // hysim compare: every variant of a scenario, or two scenarios, side by side.
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "cli/errors.h"
@@ -29,7 +31,10 @@ struct Arguments {
 /// A job without a file, in the two variants of a starter scenario.
 ScenarioSource variants_of_job(const Resources& named, const JobText& job,
                                const std::vector<SetText>& sets, const Executor& executor) {
-  ScenarioSource source = scenario_source(named, "", job, sets, sets, executor);
+  std::vector<SetText> of_all;  // the layout is every variant's; it is chosen before there are any
+  std::copy_if(sets.begin(), sets.end(), std::back_inserter(of_all),
+               [](const SetText& set) { return set.find(':') >= set.find('='); });
+  ScenarioSource source = scenario_source(named, "", job, of_all, sets, executor);
   const auto model = model::load_transformer(source.resources, job.model);
   if (model.indexer.top_k == 0) {
     throw UsageError("nothing to compare: " + job.model +

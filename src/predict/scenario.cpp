@@ -78,8 +78,12 @@ std::string no_variant(std::string_view word, const std::vector<Variant>& varian
   std::vector<std::string> names;
   for (const Variant& v : variants) names.push_back(v.name);
   const std::string near = config::nearest(word, names);
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   return in_quotes(word) + " is no variant of this scenario" +
-         (near.empty() ? "" : "; did you mean " + in_quotes(near) + "?");
+         (!near.empty() ? "; did you mean " + in_quotes(near) + "?"
+          : all.empty() ? ""
+                        : "; variants: " + all);
 }
 
 bool names_variant(const std::vector<Variant>& variants, std::string_view name) {

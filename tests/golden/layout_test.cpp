@@ -1,6 +1,7 @@
 // Predicting without a file, starter documents, check and diff, as their users meet them.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -60,10 +61,54 @@ TEST_F(LayoutTest, PredictsWithoutAFileAndPrintsWhatItChose) {
   EXPECT_EQ(resolved.at("kernels").at("selection"), "table");
 }
 
+// Every question about a job answers with the step that predict gives for it.
+TEST_F(LayoutTest, ExplainsAndVariesAJobWithoutAFile) {
+  const std::string job = " " + std::string(kJob) + " --draws 0 ";
+  const auto document = [&](const std::string& arguments) {
+    return json::parse(answer(arguments + " --json -"));
+  };
+  const json step = document("predict" + job).at("step_time").at("value");
+  const json explained = document("explain" + job + "selection/topk/forward");
+  EXPECT_EQ(explained.at("step_time").at("value"), step);
+  EXPECT_EQ(explained.at("leaves").at(0).at("path"), "selection/topk/forward");
+  EXPECT_EQ(document("sensitivity" + job).at("step_time").at("value"), step);
+  EXPECT_EQ(document("breakeven" + job + "--kernel topk --speedup 1.1").at("step_time").at("value"),
+            step);
+  const json swept = document("sweep" + job + "--vary kernels.topk=torch,radix");
+  EXPECT_EQ(swept.at("rows").at(0).at("step_time").at("value"), step);
+  for (const char* command : {"explain", "sensitivity"}) {
+    const std::string text = answer(command + job);
+    EXPECT_THAT(text, HasSubstr("chose tp 1, dp 1, pipeline_layout 9,10,10,10,10,10,10,9"));
+    EXPECT_LE(longest_line(text), 80U);
+  }
+  EXPECT_THAT(swept.at("warnings").dump(), HasSubstr("\"chosen-layout\""));
+}
+
+TEST_F(LayoutTest, ComparesAJobWithASettingOfOneVariant) {
+  const std::string compare = "compare " + std::string(kJob) + " --draws 0 ";
+  const auto steps = [&](const std::string& more) {
+    const json node = json::parse(answer(compare + more + " --json -"));
+    std::map<std::string, double> by_name;
+    for (const json& variant : node.at("variants")) {
+      by_name[variant.at("name")] = variant.at("prediction").at("step_time").at("value");
+    }
+    return by_name;
+  };
+  const auto plain = steps("");
+  const auto radix = steps("--set table:kernels.topk=radix");
+  EXPECT_LT(radix.at("table"), plain.at("table"));
+  EXPECT_EQ(radix.at("hyscale"), plain.at("hyscale"));
+  const Outcome unknown = run(compare + "--set other:kernels.topk=radix");
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("variants: table, hyscale"));
+}
+
 TEST_F(LayoutTest, TakesEitherAFileOrAJob) {
   for (const char* arguments :
        {"predict --model glm-5.1", "predict --model glm-5.1 --cluster h20-512",
-        "predict glm-5.1-1m-h20-512 --cp 32", "predict --seq-len 1M",
+        "predict glm-5.1-1m-h20-512 --cp 32", "predict --seq-len 1M", "explain --model glm-5.1",
+        "sensitivity glm-5.1-1m-h20-512 --pp 4", "breakeven --pp 4",
+        "sweep --model glm-5.1 --cluster h20-512 --vary kernels.topk=torch,radix",
         "predict --model glm-5.1 --cluster h20-512 --seq-len 1M --tp 0"}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.err;
