@@ -335,8 +335,8 @@ void expect_settings_agree(const ScenarioText& scenario, const std::string& vari
     int agreed = 0;
     for (const LeafExplanation* leaf : all_of(before)) {
       const std::vector<FormulaLine>& lines = leaf->sheet.lines;
-      const auto moves = [&](const FormulaLine& line) {
-        return is_setting(line) && line.source->pointer == pointer;
+      const auto moves = [&setting = pointer](const FormulaLine& line) {
+        return is_setting(line) && line.source->pointer == setting;
       };
       if (std::none_of(lines.begin(), lines.end(), moves)) continue;
       const double said = Reader(leaf->sheet)
