@@ -328,7 +328,7 @@ TEST(Nvls, PassesTheBufferAtOneRate) {
 }
 
 // Only switches reduce: not before Hopper, not over PCIe.
-TEST(Nvls, NeedsAMachineThatShowsIt) {
+TEST(Nvls, NeedsAGpuSinceHopperAndNvlink) {
   for (const std::string& name : gpu_names()) {
     const bool shows = name == "h100-sxm-80" || name == "h200-sxm-141" || name == "h800-sxm-80" ||
                        name == "b200-180" || name == "b300-288" || name == "gb200-186" ||
